@@ -1,0 +1,170 @@
+"""What may stand in a cell of a submission: the plain types and the named formats.
+
+A format is a function `check(values, context) -> faults`. `FORMATS` maps names to them; a competition's own
+format is named by a dotted path `module:function`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from mlebench.submission import Column
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Cells that are wrong in one way; `rows` is a boolean array (rows,)."""
+
+    kind: str
+    message: str
+    rows: np.ndarray
+    expected: str
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a check may look at besides the values: its column, the ids, and the public sample submission."""
+
+    column: Column
+    ids: pd.Series
+    sample_ids: pd.Series
+    sample_values: pd.Series
+
+
+Check = Callable[[pd.Series, Context], Iterator[Fault]]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A check and the type that pandas is told to read the column as (None: pandas decides)."""
+
+    check: Check
+    dtype: type | None = None
+
+
+def find(name: str) -> Check:
+    """The check of the type or format `name`, or of a dotted path `module:function`."""
+    if name in FORMATS:
+        return FORMATS[name].check
+    module, separator, function = name.partition(":")
+    if not separator:
+        raise ValueError(f"no cell format {name!r}; there are {', '.join(FORMATS)}")
+    return getattr(importlib.import_module(module), function)
+
+
+def check_number(values: pd.Series, context: Context) -> Iterator[Fault]:
+    """Finite numbers within the column's bounds; True and False count as 1 and 0."""
+    expected = _numbers_expected(context.column, "a finite number")
+    numbers = _as_numbers(values)
+    missing = values.isna().to_numpy()
+    text = np.isnan(numbers) & ~missing
+    if missing.any():
+        yield Fault("missing value", "is missing", missing, expected)
+    if text.any():
+        yield Fault("not a number", "is not a number", text, expected)
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        yield Fault("not finite", "is infinite", infinite, expected)
+    yield from _out_of_range(numbers, context.column, expected)
+
+
+def check_integer(values: pd.Series, context: Context) -> Iterator[Fault]:
+    """Whole numbers, also written as 2.0, within the column's bounds or among its allowed values."""
+    faults = list(check_number(values, context))
+    yield from faults
+    numbers = _as_numbers(values)
+    fraction = np.isfinite(numbers) & (numbers != np.floor(numbers))
+    if fraction.any():
+        yield Fault("not whole", "is no whole number", fraction, _numbers_expected(context.column, "a whole number"))
+    allowed = context.column.allowed
+    if allowed and not faults and not fraction.any():
+        wrong = ~np.isin(numbers, np.asarray(allowed, dtype=float))
+        if wrong.any():
+            yield Fault("not allowed", "is none of the allowed values", wrong, _one_of(allowed))
+
+
+def check_boolean(values: pd.Series, _context: Context) -> Iterator[Fault]:
+    """True or False, or 1 and 0 throughout."""
+    if pd.api.types.is_bool_dtype(values):
+        return
+    expected = "True or False"
+    missing = values.isna().to_numpy()
+    if missing.any():
+        yield Fault("missing value", "is missing", missing, expected)
+    if pd.api.types.is_numeric_dtype(values):
+        wrong = ~values.isin([0, 1]).to_numpy() & ~missing
+    else:
+        wrong = ~values.map(lambda value: isinstance(value, bool)).to_numpy(bool) & ~missing
+    if wrong.any():
+        yield Fault("not a boolean", "is neither True nor False", wrong, expected)
+
+
+def check_text(values: pd.Series, context: Context) -> Iterator[Fault]:
+    """Any text; an empty cell is an empty text unless `options.empty` is false or `allowed` lists the values."""
+    column = context.column
+    if column.allowed:
+        wrong = ~values.isin(list(column.allowed)).to_numpy()
+        if wrong.any():
+            yield Fault("not allowed", "is none of the allowed values", wrong, _one_of(column.allowed))
+    elif not column.options.get("empty", True):
+        missing = values.isna().to_numpy()
+        if missing.any():
+            yield Fault("missing value", "is missing", missing, "some text")
+
+
+def check_anything(_values: pd.Series, _context: Context) -> Iterator[Fault]:
+    """Nothing is wrong, ever: the column has to be there and is not looked at."""
+    yield from ()
+
+
+def as_text(values: pd.Series) -> pd.Series:
+    """Cells as text, missing ones as the empty text; numbers in the form pandas gives them."""
+    return values.astype("object").where(values.notna(), "").map(str)
+
+
+def _as_numbers(values: pd.Series) -> np.ndarray:
+    """Float64 array; NaN where a cell is no number."""
+    if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
+        return values.to_numpy(dtype=float, na_value=np.nan)
+    return pd.to_numeric(values.astype("object"), errors="coerce").to_numpy(dtype=float)
+
+
+def _out_of_range(numbers: np.ndarray, column: Column, expected: str) -> Iterator[Fault]:
+    wrong = np.zeros(len(numbers), dtype=bool)
+    finite = np.isfinite(numbers)
+    if column.minimum is not None:
+        wrong |= finite & (numbers < column.minimum)
+    if column.maximum is not None:
+        wrong |= finite & (numbers > column.maximum)
+    if wrong.any():
+        yield Fault("out of range", "is out of range", wrong, expected)
+
+
+def _numbers_expected(column: Column, what: str) -> str:
+    if column.minimum is not None and column.maximum is not None:
+        return f"{what} from {column.minimum:g} to {column.maximum:g}"
+    if column.minimum is not None:
+        return f"{what} of at least {column.minimum:g}"
+    if column.maximum is not None:
+        return f"{what} of at most {column.maximum:g}"
+    return what
+
+
+def _one_of(allowed: tuple[Any, ...]) -> str:
+    return "one of " + ", ".join(map(str, allowed[:12])) + (" …" if len(allowed) > 12 else "")
+
+
+FORMATS: dict[str, Format] = {
+    "number": Format(check_number),
+    "integer": Format(check_integer),
+    "boolean": Format(check_boolean),
+    "text": Format(check_text),
+    "anything": Format(check_anything),
+}

@@ -1,0 +1,246 @@
+"""A competition: the central noun. Reads competition.toml; finds prepare, score and make_raw when needed."""
+
+from __future__ import annotations
+
+import importlib.util
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mlebench.errors import CompetitionError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from mlebench.leaderboard import Leaderboard
+    from mlebench.submission import Schema
+
+COMPLEXITIES = ("low", "medium", "high", "dev")
+
+
+class PrepareFunction(Protocol):
+    """Writes an edition's public and private files from raw ones."""
+
+    def __call__(self, raw: Path, public: Path, private: Path) -> None:
+        """Fill the empty folders `public` and `private`; change nothing in `raw`."""
+
+
+class MakeRawFunction(Protocol):
+    """Writes a synthetic twin of about `size` labelled examples."""
+
+    def __call__(self, raw: Path, rng: np.random.Generator, size: int) -> None:
+        """Fill the empty folder `raw`."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What a score is: the name of a function in `mlebench.metrics`, or "score.py" for the competition's own."""
+
+    name: str
+    higher_is_better: bool
+    title: str
+    best: float  # what perfect answers score
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Issue:
+    """A known weakness of the competition as published."""
+
+    kind: str  # "leak", "metric", "division", "data", "leaderboard"
+    summary: str
+
+
+@dataclass(frozen=True)
+class Competition:
+    """One task. All fields are facts from `competition.toml`; the code beside it is imported on first use."""
+
+    id: str
+    folder: Path
+    title: str
+    category: str
+    complexity: str
+    type: str  # "simple" or "code", as on Kaggle
+    year: int | None
+    prize_usd: float
+    dataset_gb: float | None
+    awards_medals: bool
+    metric: Metric
+    answers_file: str
+    sample_submission_file: str
+    gold_submission_file: str
+    synthetic_size: int
+    issues: tuple[Issue, ...]
+    checksums: Mapping[str, str]  # published md5 by path: "zip", "public/train.csv", …
+    _submission: Mapping[str, Any] = field(repr=False, default_factory=dict)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """What a valid submission looks like."""
+        from mlebench.submission import Column, Schema
+
+        facts = dict(self._submission)
+        columns = []
+        for entry in facts.pop("columns"):
+            settings = dict(entry)
+            names = settings.pop("names", None) or [settings.pop("name")]
+            if "allowed" in settings:
+                settings["allowed"] = tuple(settings["allowed"])
+            columns += [Column(name=name, **settings) for name in names]
+        return Schema(columns=tuple(columns), **facts)
+
+    @cached_property
+    def leaderboard(self) -> Leaderboard | None:
+        """The human private leaderboard, or None if there is none."""
+        from mlebench.leaderboard import find_leaderboard
+
+        return find_leaderboard(self)
+
+    @property
+    def description(self) -> str:
+        """The text that the agent reads."""
+        return (self.folder / "description.md").read_text(encoding="utf-8")
+
+    @property
+    def has_synthetic_twin(self) -> bool:
+        """Whether the competition can make synthetic raw data."""
+        return (self.folder / "synthetic.py").is_file()
+
+    @property
+    def prepare(self) -> PrepareFunction:
+        """Its `prepare.py:prepare`."""
+        return self._function("prepare.py", "prepare")
+
+    @property
+    def make_raw(self) -> MakeRawFunction:
+        """Its `synthetic.py:make_raw`."""
+        return self._function("synthetic.py", "make_raw")
+
+    @property
+    def check_submission(self) -> Callable[[pd.DataFrame, Path], Any] | None:
+        """Its `score.py:check_submission(table, public)`, for what a schema can't say; None if it has none."""
+        if not (self.folder / "score.py").is_file():
+            return None
+        return getattr(self._module("score.py"), "check_submission", None)
+
+    def score(self, submission: pd.DataFrame, answers: pd.DataFrame) -> float:
+        """The unrounded score of a valid submission.
+
+        `submission`: the schema's columns in file order; `answers`: the answers file as it is read by
+        `read_answers`. Raises InvalidSubmission where a fault shows only beside the answers.
+        """
+        if self.metric.name == "score.py":
+            return float(self._function("score.py", "score")(submission, answers))
+        from mlebench import metrics
+
+        y_true, y_pred = self.pair(submission, answers)
+        return float(metrics.find(self.metric.name)(y_true, y_pred, **self.metric.options))
+
+    def pair(self, submission: pd.DataFrame, answers: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+        """Truth and prediction, rows paired by id and sorted by it, columns in the schema's order.
+
+        Both of shape (rows,) for one column, else (rows, columns).
+        """
+        columns = [column.name for column in self.schema.columns]
+        ordered = answers.sort_values(self.schema.id, kind="stable")
+        paired = submission.set_index(self.schema.id).loc[ordered[self.schema.id]]
+        names = columns[0] if len(columns) == 1 else columns
+        return ordered[names].to_numpy(), paired[names].to_numpy()
+
+    def read_answers(self, private: Path) -> pd.DataFrame:
+        """The answers from the folder `private`; ids as the schema has them.
+
+        A `score.py` may read them its own way with `read_answers(path)`.
+        """
+        from mlebench.tables import read_csv
+
+        path = private / self.answers_file
+        if (self.folder / "score.py").is_file():
+            own = getattr(self._module("score.py"), "read_answers", None)
+            if own is not None:
+                return own(path)
+        return read_csv(path, dtype={self.schema.id: str} if self.schema.id_type == "text" else None)
+
+    def _function(self, file: str, name: str) -> Callable[..., Any]:
+        function = getattr(self._module(file), name, None)
+        if function is None:
+            raise CompetitionError(f"{self.folder / file} has no function {name}")
+        return function
+
+    def _module(self, file: str) -> ModuleType:
+        return _load_module(self.id, self.folder / file)
+
+
+_MODULES: dict[Path, ModuleType] = {}
+
+
+def _load_module(competition_id: str, path: Path) -> ModuleType:
+    """Import a competition's file by its path: ids are no Python names."""
+    if path not in _MODULES:
+        if not path.is_file():
+            raise CompetitionError(f"competition {competition_id} has no {path.name} in {path.parent}")
+        name = f"mlebench_competition_{competition_id.replace('-', '_')}_{path.stem}"
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        _MODULES[path] = module
+    return _MODULES[path]
+
+
+def load_competition(folder: Path) -> Competition:
+    """Read `folder`/competition.toml. Raises CompetitionError that names file and key."""
+    path = folder / "competition.toml"
+    try:
+        facts = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise CompetitionError(f"{folder} is no competition: it has no competition.toml") from error
+    except tomllib.TOMLDecodeError as error:
+        raise CompetitionError(f"{path}: {error}") from error
+    try:
+        return _from_facts(folder, facts)
+    except KeyError as error:
+        raise CompetitionError(f"{path}: the key {error} is missing") from error
+    except (TypeError, ValueError) as error:
+        raise CompetitionError(f"{path}: {error}") from error
+
+
+def _from_facts(folder: Path, facts: Mapping[str, Any]) -> Competition:
+    if facts["complexity"] not in COMPLEXITIES:
+        raise ValueError(f"complexity is {facts['complexity']!r}; it is one of {', '.join(COMPLEXITIES)}")
+    metric = facts["metric"]
+    if metric["direction"] not in ("higher", "lower"):
+        raise ValueError(f"metric.direction is {metric['direction']!r}; it is higher or lower")
+    files = facts["files"]
+    return Competition(
+        id=folder.resolve().name,
+        folder=folder,
+        title=facts["title"],
+        category=facts["category"],
+        complexity=facts["complexity"],
+        type=facts.get("type", "simple"),
+        year=facts.get("year"),
+        prize_usd=facts.get("prize_usd", 0),
+        dataset_gb=facts.get("dataset_gb"),
+        awards_medals=facts.get("awards_medals", False),
+        metric=Metric(
+            name=metric["name"],
+            higher_is_better=metric["direction"] == "higher",
+            title=metric["title"],
+            best=float(metric["best"]),
+            options=metric.get("options", {}),
+        ),
+        answers_file=files["answers"],
+        sample_submission_file=files.get("sample_submission", "sample_submission.csv"),
+        gold_submission_file=files.get("gold_submission", files["answers"]),
+        synthetic_size=facts.get("synthetic", {}).get("size", 200),
+        issues=tuple(Issue(**issue) for issue in facts.get("issues", ())),
+        checksums=facts.get("checksums", {}),
+        _submission=facts["submission"],
+    )

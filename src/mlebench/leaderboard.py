@@ -1,0 +1,128 @@
+"""The human private leaderboards: medal rules, medal table, rank among humans."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mlebench.competition import Competition
+
+MEDALS = ("gold", "silver", "bronze")
+_FILE = Path(__file__).parent / "leaderboards.jsonl"
+
+
+def medal_positions(teams: int) -> dict[str, int]:
+    """The last position, from 1, that earns each medal among `teams` teams (Kaggle's rules, fractions cut).
+
+    >>> medal_positions(2288)
+    {'gold': 14, 'silver': 114, 'bronze': 228}
+    >>> medal_positions(4)
+    {'gold': 1, 'silver': 1, 'bronze': 1}
+    """
+    if teams < 100:
+        return {"gold": max(1, teams // 10), "silver": max(1, teams // 5), "bronze": max(1, 2 * teams // 5)}
+    if teams < 250:
+        return {"gold": 10, "silver": teams // 5, "bronze": 2 * teams // 5}
+    gold = 10 + teams // 500
+    if teams < 1000:
+        return {"gold": gold, "silver": 50, "bronze": 100}
+    return {"gold": gold, "silver": teams // 20, "bronze": teams // 10}
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """A private leaderboard by its thresholds and its scores at selected ranks (1 … teams, ascending)."""
+
+    teams: int
+    lower_is_better: bool
+    gold: float
+    silver: float
+    bronze: float
+    median: float
+    ranks: tuple[int, ...]
+    scores: tuple[float, ...]
+
+    def medal(self, score: float) -> str | None:
+        """The medal that `score` earns: it is at least as good as the threshold; None if there is none."""
+        for name in MEDALS:
+            if not self.better(getattr(self, name), score):
+                return name
+        return None
+
+    def better(self, score: float, other: float) -> bool:
+        """Whether `score` is strictly better than `other`."""
+        return score < other if self.lower_is_better else score > other
+
+    def rank(self, score: float) -> int:
+        """The estimated place of `score` among the humans: one more than the number of better teams.
+
+        Exact at known ranks, linear between them; teams + 1 if it is worse than the last.
+        """
+        place = bisect_left(self._ascending, score if self.lower_is_better else -score)
+        if place == len(self.ranks):
+            return self.teams + 1
+        if place == 0:
+            return 1
+        upper, lower = self._ascending[place], self._ascending[place - 1]
+        value = score if self.lower_is_better else -score
+        share = (value - lower) / (upper - lower)
+        first, last = self.ranks[place - 1], self.ranks[place]
+        # All teams up to rank `first` are better; of those between, the share is estimated.
+        return first + max(1, round(share * (last - first)))
+
+    def percentile(self, score: float) -> float:
+        """Estimated share of the teams, 0 to 1, that `score` is at least as good as."""
+        return (self.teams + 1 - self.rank(score)) / self.teams
+
+    def expanded(self) -> list[float]:
+        """A score for each team in rank order: known ranks exactly, linear between."""
+        import numpy as np
+
+        return np.interp(np.arange(1, self.teams + 1), self.ranks, self.scores).tolist()
+
+    @cached_property
+    def _ascending(self) -> list[float]:
+        return [score if self.lower_is_better else -score for score in self.scores]
+
+
+def leaderboard_of_scores(scores: list[float], lower_is_better: bool) -> Leaderboard:
+    """A leaderboard from the score of every team, in any order."""
+    ordered = sorted(scores, reverse=not lower_is_better)
+    positions = medal_positions(len(ordered))
+    middle = len(ordered) // 2
+    median = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+    return Leaderboard(
+        teams=len(ordered),
+        lower_is_better=lower_is_better,
+        median=median,
+        ranks=tuple(range(1, len(ordered) + 1)),
+        scores=tuple(ordered),
+        **{name: ordered[position - 1] for name, position in positions.items()},
+    )
+
+
+def find_leaderboard(competition: Competition) -> Leaderboard | None:
+    """The leaderboard of `competition`: `leaderboard.csv` in its folder (a column `score`), else the built-in one."""
+    own = competition.folder / "leaderboard.csv"
+    if own.is_file():
+        from mlebench.tables import read_csv
+
+        scores = read_csv(own)["score"].dropna().tolist()
+        return leaderboard_of_scores(scores, not competition.metric.higher_is_better) if scores else None
+    facts = _built_in().get(competition.id)
+    if facts is None:
+        return None
+    points = facts["points"]
+    thresholds = {key: facts[key] for key in ("teams", "lower_is_better", "gold", "silver", "bronze", "median")}
+    return Leaderboard(**thresholds, ranks=tuple(points[::2]), scores=tuple(points[1::2]))
+
+
+@lru_cache(maxsize=1)
+def _built_in() -> dict[str, dict[str, Any]]:
+    with _FILE.open(encoding="utf-8") as file:
+        return {facts["id"]: facts for facts in map(json.loads, file)}

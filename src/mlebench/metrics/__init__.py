@@ -1,0 +1,28 @@
+"""Vectorised metrics by family; nothing here imports anything else of ours.
+
+Every function takes `(y_true, y_pred)` in this order and options by keyword. Names that end in `_score` are
+to be maximised; `_error`, `_loss` and `_distance` minimised. `METRICS` maps the names that a competition.toml
+uses to the functions; a stranger's is named by a dotted path `module:function`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+METRICS = {
+    "accuracy": "classification:accuracy_score",
+}
+
+
+def find(name: str) -> Callable[..., float]:
+    """The metric with this name from `METRICS`, or the one at a dotted path `module:function`.
+
+    >>> find("accuracy").__name__
+    'accuracy_score'
+    """
+    path = METRICS.get(name)
+    module, separator, function = (path or name).partition(":")
+    if not separator:
+        raise ValueError(f"no metric {name!r}; there are {', '.join(sorted(METRICS))}")
+    return getattr(importlib.import_module(f"mlebench.metrics.{module}" if path else module), function)

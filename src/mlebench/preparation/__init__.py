@@ -1,0 +1,4 @@
+"""From a source to prepared data.
+
+`files` holds the steps that competitions' `prepare.py` are made of, `synthetic` those of their twins.
+"""

@@ -1,0 +1,92 @@
+"""Unpacking archives in parallel, and refusing what must not be unpacked."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path, PurePosixPath
+
+from mlebench.errors import PreparationError
+from mlebench.preparation import progress
+
+_SUPPORTED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+
+
+def unzip(archive: Path, folder: Path) -> None:
+    """Extract `archive` into `folder`, members in parallel.
+
+    Raises PreparationError, before anything is written, for a damaged archive, a member that would land
+    outside the folder, a link, an encrypted or unsupported member, or too little disk.
+    """
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            members = [member for member in opened.infolist() if not _is_junk(member)]
+    except (OSError, zipfile.BadZipFile) as error:
+        raise PreparationError(f"{archive} is no readable zip archive: {error}") from error
+    for member in members:
+        if reason := _refused(member):
+            raise PreparationError(f"{archive}: the member {member.filename!r} {reason}")
+    needed = sum(member.file_size for member in members)
+    folder.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise PreparationError(f"{archive} unpacks to {needed:,} bytes, {folder} has {free:,} free")
+    files = [member for member in members if not member.is_dir()]
+    for member in members:
+        target = folder / member.filename
+        (target if member.is_dir() else target.parent).mkdir(parents=True, exist_ok=True)
+    workers = min(os.cpu_count() or 1, 16, max(1, len(files)))
+    with progress.step(f"unpacking {archive.name}", needed) as done, ThreadPoolExecutor(workers) as pool:
+        for size in pool.map(lambda share: _extract(archive, share, folder), _shares(files, workers)):
+            for amount in size:
+                done(amount)
+
+
+def _shares(members: list[zipfile.ZipInfo], workers: int) -> Iterator[list[zipfile.ZipInfo]]:
+    """Members in runs of about equal bytes: many more runs than workers, so that progress is seen."""
+    total = sum(member.compress_size for member in members)
+    limit = max(1, total // (workers * 8))
+    share: list[zipfile.ZipInfo] = []
+    size = 0
+    for member in members:
+        share.append(member)
+        size += member.compress_size
+        if size >= limit:
+            yield share
+            share, size = [], 0
+    if share:
+        yield share
+
+
+def _extract(archive: Path, members: list[zipfile.ZipInfo], folder: Path) -> list[int]:
+    sizes = []
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            for member in members:
+                with opened.open(member) as source, (folder / member.filename).open("wb") as target:
+                    shutil.copyfileobj(source, target, 1 << 20)
+                sizes.append(member.file_size)
+    except (zipfile.BadZipFile, EOFError, OSError) as error:
+        raise PreparationError(f"{archive} is damaged: {error}") from error
+    return sizes
+
+
+def _is_junk(member: zipfile.ZipInfo) -> bool:
+    return member.filename.startswith("__MACOSX/")
+
+
+def _refused(member: zipfile.ZipInfo) -> str:
+    path = PurePosixPath(member.filename.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or not path.parts or ":" in path.parts[0]:
+        return "would be written outside the folder"
+    if stat.S_ISLNK(member.external_attr >> 16):
+        return "is a link"
+    if member.flag_bits & 0x1:
+        return "is encrypted"
+    if member.compress_type not in _SUPPORTED:
+        return f"is packed with the unsupported method {member.compress_type}"
+    return ""

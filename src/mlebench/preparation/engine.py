@@ -1,0 +1,208 @@
+"""Prepare one competition: whole or not at all.
+
+Everything happens in a temporary folder beside the target, under a lock; the manifest is written last and the
+folder renamed into place, so a preparation that fails or is killed leaves nothing that looks prepared.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from mlebench import __version__
+from mlebench.competition import Competition
+from mlebench.dataset import Dataset
+from mlebench.errors import CompetitionError, MlebenchError, PreparationError
+from mlebench.files import write_json
+from mlebench.preparation import progress
+from mlebench.preparation.files import walk
+from mlebench.preparation.sources import Source, discard
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A prepared file that is not what it should be."""
+
+    path: str  # "public/train.csv"
+    expected: str
+    found: str  # "" if the file is missing
+
+
+def prepare(dataset: Dataset, source: Source, *, keep_raw: bool = False, force: bool = False) -> bool:
+    """Prepare the data of a competition from `source`; False if they were there already.
+
+    Prepared data of another source are replaced only with `force`. Raises PreparationError if raw files are
+    missing or damaged, CompetitionError if the competition's own code fails.
+    """
+    if dataset.is_prepared and not force:
+        _require_same_source(dataset, source)
+        return False
+    dataset.home.mkdir(parents=True, exist_ok=True)
+    with FileLock(dataset.home / ".lock"):
+        if dataset.is_prepared and not force:  # another process was faster
+            return False
+        _clear_leftovers(dataset)
+        work = Path(tempfile.mkdtemp(prefix=".preparing-", dir=dataset.home))
+        try:
+            _prepare_in(work, dataset, source)
+            _move_into_place(work, dataset, keep_raw)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    return True
+
+
+def _require_same_source(dataset: Dataset, source: Source) -> None:
+    there = dataset.manifest()["source"]
+    if there != source.name:
+        raise PreparationError(
+            f"{dataset.competition.id} is prepared from source {there} in {dataset.data_dir}; "
+            f"--force prepares it again from {source.name}, --data-dir puts it elsewhere"
+        )
+
+
+def _clear_leftovers(dataset: Dataset) -> None:
+    """Remove what a killed preparation left behind."""
+    for leftover in dataset.home.glob(".preparing-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _prepare_in(work: Path, dataset: Dataset, source: Source) -> None:
+    competition = dataset.competition
+    raw, prepared = work / "raw", work / "prepared"
+    public, private = prepared / "public", prepared / "private"
+    for folder in (raw, public, private):
+        folder.mkdir(parents=True)
+    with progress.step(f"{competition.id}: fetching raw files ({source.name})", 1):
+        source.fetch(competition, raw)
+    with progress.step(f"{competition.id}: preparing", 1):
+        run_prepare(competition, raw, public, private)
+    (public / "description.md").write_text(competition.description, encoding="utf-8")
+    write_manifest(competition, prepared, source.describe())
+
+
+def run_prepare(competition: Competition, raw: Path, public: Path, private: Path) -> None:
+    """Call the competition's `prepare`, naming the culprit of whatever goes wrong."""
+    try:
+        competition.prepare(raw=raw, public=public, private=private)
+    except MlebenchError:
+        raise
+    except FileNotFoundError as error:
+        raise PreparationError(f"{competition.id}: the raw file {error.filename} is missing") from error
+    except KeyError as error:
+        raise PreparationError(f"{competition.id}: a raw file lacks the column {error}") from error
+    except (ValueError, OSError) as error:
+        raise PreparationError(f"{competition.id}: the raw files can't be prepared: {error}") from error
+    except Exception as error:
+        raise CompetitionError(f"{competition.id}: prepare failed: {error!r}") from error
+
+
+def write_manifest(competition: Competition, prepared: Path, source: dict[str, Any]) -> None:
+    """Write manifest.json: where the data came from, every file's size and hash, the sample's score."""
+    from mlebench.grading import score_submission
+
+    files = _checksums(prepared, _files(prepared))
+    manifest = {
+        "competition": competition.id,
+        "edition": "v1",
+        **source,
+        "mlebench": __version__,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "sample_score": None,
+        "hash": "blake3",
+        "files": files,
+    }
+    at = _Prepared(competition, prepared)
+    manifest["sample_score"] = score_submission(at.sample_submission, at)
+    write_json(prepared / "manifest.json", manifest)
+
+
+class _Prepared(Dataset):
+    """A data set that stands where `prepared` says, before it is moved into place."""
+
+    def __init__(self, competition: Competition, prepared: Path) -> None:
+        super().__init__(competition, prepared)
+
+    @property
+    def prepared(self) -> Path:
+        return self.data_dir
+
+
+def _move_into_place(work: Path, dataset: Dataset, keep_raw: bool) -> None:
+    if dataset.prepared.exists():
+        dataset.prepared.rename(work / "replaced")
+    (work / "prepared").rename(dataset.prepared)
+    if keep_raw:
+        discard(dataset.raw)
+        (work / "raw").rename(dataset.raw)
+
+
+def verify(dataset: Dataset) -> list[Mismatch]:
+    """Recompute all checksums: ours for every file, the published md5 where there are some.
+
+    The published ones are compared unless the data are synthetic. Empty if all is well.
+    """
+    manifest = dataset.manifest()
+    expected: dict[str, dict[str, Any]] = manifest["files"]
+    found = _checksums(dataset.prepared, [path for path in expected if (dataset.prepared / path).is_file()])
+    wrong = [
+        Mismatch(path, facts["blake3"], found[path]["blake3"] if path in found else "")
+        for path, facts in expected.items()
+        if path not in found or found[path]["blake3"] != facts["blake3"]
+    ]
+    extra = set(_files(dataset.prepared)) - set(expected) - {"manifest.json"}
+    wrong += [Mismatch(path, "", "a file that was not prepared") for path in sorted(extra)]
+    if manifest["source"] != "synthetic":
+        wrong += published_mismatches(dataset.competition, dataset.prepared)
+    return wrong
+
+
+def published_mismatches(competition: Competition, prepared: Path) -> list[Mismatch]:
+    """Files whose md5 is not the published one."""
+    import hashlib
+
+    wrong = []
+    for path, expected in competition.checksums.items():
+        if path == "zip":
+            continue
+        file = prepared / path
+        if not file.is_file():
+            wrong.append(Mismatch(path, f"md5 {expected}", ""))
+            continue
+        with file.open("rb") as opened:
+            found = hashlib.file_digest(opened, "md5").hexdigest()
+        if found != expected:
+            wrong.append(Mismatch(path, f"md5 {expected}", f"md5 {found}"))
+    return wrong
+
+
+def _files(prepared: Path) -> list[str]:
+    return [path.relative_to(prepared).as_posix() for path in walk(prepared)]
+
+
+def _checksums(prepared: Path, paths: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Size and blake3 of every file, computed in parallel."""
+    paths = list(paths)
+    with (
+        progress.step("computing checksums", len(paths)) as done,
+        ThreadPoolExecutor(os.cpu_count() or 1) as pool,
+    ):
+
+        def facts(path: str) -> dict[str, Any]:
+            from blake3 import blake3
+
+            file = prepared / path
+            size = file.stat().st_size
+            content = blake3(file.read_bytes()) if size < 1 << 20 else blake3().update_mmap(file)
+            done()
+            return {"size": size, "blake3": content.hexdigest()}
+
+        return dict(zip(paths, pool.map(facts, paths, chunksize=64), strict=True))

@@ -1,0 +1,137 @@
+"""The steps that a competition's `prepare.py` is made of.
+
+Written tables and placed files never change anything in `raw`: archives are unpacked beside it under
+`.unpacked`, and public files are links where the file system allows it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pandas as pd
+
+from mlebench.errors import PreparationError
+from mlebench.preparation import progress
+from mlebench.preparation.archives import unzip
+from mlebench.tables import read_csv, write_csv
+
+_FICLONE = 0x40049409
+Table = TypeVar("Table", pd.DataFrame, pd.Series)
+
+
+def unpack(raw: Path, archive: str) -> Path:
+    """The folder that holds the members of the zip `raw`/`archive`, unpacked once.
+
+    Raises PreparationError if it is missing or damaged.
+    """
+    path = raw / archive
+    folder = raw / ".unpacked" / archive
+    if not folder.is_dir():
+        if not path.is_file():
+            raise PreparationError(f"{archive} is missing in {raw}")
+        partial = folder.with_name(folder.name + ".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        unzip(path, partial)
+        partial.rename(folder)
+    return folder
+
+
+def hold_out(table: Table, test_size: float | int, seed: int = 0) -> tuple[Table, Table]:
+    """The training rows and the test rows of a random division, both in shuffled order.
+
+    `test_size` below 1 is a share, rounded up, else a number of rows. The same rows in the same order as
+    scikit-learn's `train_test_split(table, test_size=..., random_state=seed)`. Raises PreparationError if
+    one side would be empty.
+    """
+    rows = len(table)
+    count = int(np.ceil(rows * test_size)) if test_size < 1 else int(test_size)
+    if not 0 < count < rows:
+        raise PreparationError(
+            f"{rows} rows can't be divided into {rows - count} for training and {count} for the test"
+        )
+    order = np.random.RandomState(seed).permutation(rows)
+    return table.iloc[order[count:]], table.iloc[order[:count]]
+
+
+def link_files(files: Iterable[tuple[Path, Path]], text: str = "placing files") -> None:
+    """Place the source of each pair (source, target) at its target: reflink, else hard link, else copy; in parallel.
+
+    Raises PreparationError that names the first missing source files.
+    """
+    pairs = list(files)
+    missing = [source for source, _ in pairs if not source.is_file()]
+    if missing:
+        shown = ", ".join(source.name for source in missing[:3])
+        raise PreparationError(
+            f"{len(missing):,} of {len(pairs):,} files are missing in {missing[0].parent}: {shown} …"
+        )
+    for parent in {target.parent for _, target in pairs}:
+        parent.mkdir(parents=True, exist_ok=True)
+    with progress.step(text, len(pairs)) as done, ThreadPoolExecutor(min(os.cpu_count() or 1, 16)) as pool:
+        for _ in pool.map(lambda pair: link_file(*pair), pairs, chunksize=64):
+            done()
+
+
+def link_folder(source: Path, target: Path, text: str = "placing files") -> None:
+    """Place every file below `source` at the same place below `target`."""
+    if not source.is_dir():
+        raise PreparationError(f"the folder {source.name} is missing in {source.parent}")
+    link_files(((path, target / path.relative_to(source)) for path in walk(source)), text)
+
+
+def walk(folder: Path) -> Iterable[Path]:
+    """All files below `folder`, also behind links, in a fixed order."""
+    for directory, names, files in os.walk(folder, followlinks=True):
+        names.sort()
+        for name in sorted(files):
+            yield Path(directory) / name
+
+
+def link_file(source: Path, target: Path) -> None:
+    """Place one file: reflink, else hard link, else copy. The parent of `target` must exist."""
+    source = source.resolve()
+    if sys.platform == "linux" and _reflink(source, target):
+        return
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _reflink(source: Path, target: Path) -> bool:
+    """Share the blocks of `source` (btrfs, xfs); False if the file system can't."""
+    device = source.stat().st_dev
+    if device in _NO_REFLINK:
+        return False
+    with source.open("rb") as original, target.open("wb") as clone:
+        try:
+            fcntl.ioctl(clone.fileno(), _FICLONE, original.fileno())
+        except OSError:
+            _NO_REFLINK.add(device)
+        else:
+            return True
+    target.unlink()
+    return False
+
+
+_NO_REFLINK: set[int] = set()  # devices that refused once
+
+__all__ = [
+    "hold_out",
+    "link_file",
+    "link_files",
+    "link_folder",
+    "read_csv",
+    "unpack",
+    "unzip",
+    "walk",
+    "write_csv",
+]

@@ -1,0 +1,100 @@
+"""Where raw files come from: a small protocol and a table of sources."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Protocol
+
+from mlebench.competition import Competition
+from mlebench.errors import PreparationError, UsageError
+from mlebench.preparation.archives import unzip
+
+
+class Source(Protocol):
+    """Fills a folder with the raw files of a competition, as Kaggle ships them."""
+
+    name: str  # "kaggle", "local" or "synthetic": what manifest and reports say
+
+    def fetch(self, competition: Competition, raw: Path) -> None:
+        """Fill the empty folder `raw`. Raises PreparationError if the files can't be had."""
+
+    def describe(self) -> dict[str, object]:
+        """What the manifest keeps about the source."""
+        ...
+
+
+class Synthetic:
+    """Made-up raw files with the real schema."""
+
+    name = "synthetic"
+
+    def __init__(self, rows: int | None = None, seed: int = 0) -> None:
+        self.rows, self.seed = rows, seed
+
+    def fetch(self, competition: Competition, raw: Path) -> None:
+        """Call the competition's `make_raw`."""
+        import numpy as np
+
+        if not competition.has_synthetic_twin:
+            raise UsageError(f"{competition.id} has no synthetic twin (no synthetic.py in {competition.folder})")
+        rng = np.random.default_rng([self.seed, zlib.crc32(competition.id.encode())])
+        competition.make_raw(raw, rng, self.rows or competition.synthetic_size)
+
+    def describe(self) -> dict[str, object]:
+        """The seed and the number of rows asked for."""
+        return {"source": self.name, "rows": self.rows, "seed": self.seed}
+
+
+class Local:
+    """A folder or a zip of the user's; never changed. A folder is linked to, a zip unpacked."""
+
+    name = "local"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.expanduser().absolute()
+        if not self.path.exists():
+            raise UsageError(f"--source {path}: there is no such folder or zip")
+
+    def fetch(self, competition: Competition, raw: Path) -> None:
+        """Take the folder or zip itself, or what stands in it under the competition's id."""
+        for path in (self.path / competition.id, self.path / f"{competition.id}.zip", self.path):
+            if path.is_dir():
+                for entry in sorted(path.iterdir()):
+                    (raw / entry.name).symlink_to(entry)
+                return
+            if zipfile.is_zipfile(path):
+                unzip(path, raw)
+                return
+        raise PreparationError(f"{self.path} is neither a folder nor a zip archive")
+
+    def describe(self) -> dict[str, object]:
+        """The path."""
+        return {"source": self.name, "path": str(self.path)}
+
+
+def find_source(text: str, rows: int | None = None, seed: int = 0) -> Source:
+    """The source that `--source` names: `synthetic`, a path, or a dotted path `module:Class`.
+
+    Raises UsageError if there is none.
+    """
+    if text == "synthetic":
+        return Synthetic(rows, seed)
+    if text == "kaggle":
+        raise UsageError(
+            "this version can't download from Kaggle; get the competition's zip there and give it: --source FILE.zip"
+        )
+    path = Path(text)
+    module, separator, name = text.partition(":")
+    if separator and not path.exists() and module.replace(".", "").isidentifier():
+        import importlib
+
+        return getattr(importlib.import_module(module), name)()
+    return Local(path)
+
+
+def discard(raw: Path) -> None:
+    """Remove a raw folder; files behind links stay."""
+    shutil.rmtree(raw, ignore_errors=True)

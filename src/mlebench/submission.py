@@ -1,0 +1,414 @@
+"""The schema of a submission, and its validation, which needs no labels.
+
+Problems are collected, not thrown one by one. A file is looked at as bytes first, so that a hostile one
+(a gigabyte in one line, a million columns, binary junk, rows without end) is refused before it is parsed.
+
+CSV as users write it: a byte-order mark, CRLF, quoted numbers, and an index column where the competition
+ignores further columns, are fine; so are 10 million rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlebench import cells
+from mlebench.errors import CompetitionError, InvalidSubmission
+from mlebench.tables import read_csv
+
+MAX_BYTES = 16 << 30
+MAX_LINE_BYTES = 256 << 20
+MAX_HEADER_BYTES = 1 << 20
+MAX_COLUMNS = 10_000
+SHOWN = 5  # rows and values that a problem names
+_BLOCK = 8 << 20
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column that a submission must have.
+
+    `type`: "number", "integer", "boolean", "text", "anything" (must be there, is never looked at), or the
+    name of a cell format (see `mlebench.cells`), whose settings are in `options`.
+    `minimum` and `maximum` bound numbers and integers; `allowed` lists all the values there are.
+    """
+
+    name: str
+    type: str = "number"
+    minimum: float | None = None
+    maximum: float | None = None
+    allowed: tuple[Any, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What a valid submission looks like.
+
+    By default: each id of the sample submission exactly once, rows in any order, further columns ignored.
+    """
+
+    id: str
+    columns: tuple[Column, ...]
+    id_type: str = "text"  # or "integer"
+    ids_may_be_missing: bool = False
+    ids_may_repeat: bool = False
+    extra_columns: bool = True
+    id_first: bool = False
+    fixed_order: bool = False  # rows stand in the order of the sample submission
+    row_sum: float | None = None  # what the columns of a row must add up to
+    row_sum_tolerance: float = 1.1e-5
+
+    @property
+    def names(self) -> list[str]:
+        """All required columns, the id first."""
+        return [self.id, *(column.name for column in self.columns)]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One kind of fault in a submission.
+
+    `rows` are numbers of data rows, from 1 (the header is not counted); at most `SHOWN` rows and values are
+    kept, `count` says how many there are.
+    """
+
+    kind: str
+    message: str
+    expected: str = ""
+    rows: tuple[int, ...] = ()
+    values: tuple[str, ...] = ()
+    count: int = 1
+
+    def __str__(self) -> str:
+        parts = [self.message]
+        if self.rows:
+            more = f" and {self.count - len(self.rows)} more" if self.count > len(self.rows) else ""
+            plural = "s" if self.count > 1 else ""
+            parts.append(f"row{plural} {', '.join(map(str, self.rows))}{more}")
+        if self.values:
+            parts.append("value" + ("s " if len(self.values) > 1 else " ") + ", ".join(self.values))
+        if self.expected:
+            parts.append(f"expected {self.expected}")
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What validating a submission found; `table` holds the required columns in file order if it is valid."""
+
+    problems: tuple[Problem, ...]
+    warnings: tuple[str, ...] = ()
+    table: pd.DataFrame | None = None
+
+    @property
+    def valid(self) -> bool:
+        """Whether there is no problem."""
+        return not self.problems
+
+    def message(self) -> str:
+        """For the agent: one sentence if all is well, else a line for each problem."""
+        if self.valid:
+            return "\n".join(["Submission is valid.", *(f"Warning: {warning}" for warning in self.warnings)])
+        return "\n".join(["Submission is invalid.", *(f"- {problem}" for problem in self.problems)])
+
+
+CompetitionCheck = Callable[[pd.DataFrame, Path], Iterable[Problem]]
+
+
+def validate(path: Path, schema: Schema, sample_path: Path, extra_check: CompetitionCheck | None = None) -> Validation:
+    """Validate the file `path` against `schema` and the ids of the sample submission `sample_path`.
+
+    `extra_check(table, public)` adds what a schema can't say; it is called only if all else holds, with the
+    required columns in file order and the folder of public files.
+    Raises CompetitionError if the sample submission itself can't be read.
+    """
+    sample = read_sample(sample_path, schema)
+    problems = _file_problems(path)
+    if problems:
+        return Validation(tuple(problems))
+    try:
+        table = _read(path, schema, max_rows=_row_limit(schema, len(sample)))
+    except InvalidSubmission as error:
+        return Validation(error.problems)
+    problems = [*_id_problems(table, sample, schema), *_cell_problems(table, sample, schema)]
+    if not problems and schema.row_sum is not None:
+        problems += _row_sum_problems(table, schema)
+    if not problems and extra_check is not None:
+        problems += extra_check(table, sample_path.parent)
+    if problems:
+        return Validation(tuple(problems))
+    return Validation((), tuple(_warnings(table, sample, schema)), table)
+
+
+def row_problem(
+    kind: str,
+    message: str,
+    wrong: np.ndarray | pd.Series,
+    values: pd.Series | None = None,
+    expected: str = "",
+) -> Problem:
+    """A problem of the rows at which the boolean array `wrong` (rows,) is true, with their `values`."""
+    where = np.flatnonzero(np.asarray(wrong, dtype=bool))
+    shown = where[:SHOWN]
+    return Problem(
+        kind,
+        message,
+        expected,
+        rows=tuple(int(row) + 1 for row in shown),
+        values=() if values is None else tuple(_short(value) for value in values.iloc[shown]),
+        count=len(where),
+    )
+
+
+# --- the file as bytes
+
+
+def _file_problems(path: Path) -> list[Problem]:
+    """Refuse what must not reach the parser. Reads the file once, in blocks."""
+    if not path.is_file():
+        return [Problem("no file", f"there is no file {path.name}", "a CSV file")]
+    size = path.stat().st_size
+    if size == 0:
+        return [Problem("empty file", f"{path.name} is empty", "a CSV file with a header line")]
+    if size > MAX_BYTES:
+        return [Problem("too large", f"{path.name} has {size:,} bytes", f"at most {MAX_BYTES:,}")]
+    since_newline = 0
+    with path.open("rb") as file:
+        first = True
+        while block := file.read(_BLOCK):
+            if b"\0" in block:
+                return [Problem("not text", f"{path.name} holds zero bytes", "a CSV file in UTF-8")]
+            if first and (found := _header_problems(block, path.name)):
+                return found
+            first = False
+            if since_newline + (block.find(b"\n") + 1 or len(block)) > MAX_LINE_BYTES:
+                return [Problem("line too long", f"a line has over {MAX_LINE_BYTES:,} bytes", "shorter lines")]
+            newline = block.rfind(b"\n")
+            since_newline = since_newline + len(block) if newline < 0 else len(block) - newline - 1
+    return []
+
+
+def _header_problems(block: bytes, name: str) -> list[Problem]:
+    line = block.split(b"\n", 1)[0].split(b"\r", 1)[0]
+    if len(line) > MAX_HEADER_BYTES:
+        return [Problem("header too long", f"the first line has over {MAX_HEADER_BYTES:,} bytes", "a header")]
+    try:
+        text = line.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return [Problem("not text", f"the first line of {name} is not UTF-8", "a CSV file in UTF-8")]
+    columns = text.count(",") + 1
+    if columns > MAX_COLUMNS:
+        return [Problem("too many columns", f"the header has {columns:,} columns", f"at most {MAX_COLUMNS:,}")]
+    return []
+
+
+def _row_limit(schema: Schema, sample_rows: int) -> int:
+    """How many rows are worth reading: a file with more is refused for their number."""
+    return (100 if schema.ids_may_repeat else 2) * sample_rows + 1000
+
+
+# --- the file as a table
+
+
+def read_sample(path: Path, schema: Schema) -> pd.DataFrame:
+    """The required columns of the sample submission, cached by path, time and size."""
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise CompetitionError(f"the sample submission {path} is missing") from error
+    return _read_sample(path, _Key(schema), stat.st_mtime_ns, stat.st_size)
+
+
+class _Key:
+    """Makes a schema usable as a cache key: by identity, since it holds dictionaries."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+
+    def __hash__(self) -> int:
+        return id(self.schema)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and other.schema is self.schema
+
+
+@lru_cache(maxsize=16)
+def _read_sample(path: Path, key: _Key, _mtime: int, _size: int) -> pd.DataFrame:
+    try:
+        return _read(path, key.schema, max_rows=None)
+    except InvalidSubmission as error:
+        raise CompetitionError(f"the sample submission {path} can't be read: {error}") from error
+
+
+def _read(path: Path, schema: Schema, max_rows: int | None) -> pd.DataFrame:
+    """Parse the required columns, types as pandas decides them, ids and texts as text.
+
+    Raises InvalidSubmission with all that is wrong with the form of the file.
+    """
+    header = _read_header(path)
+    problems = list(_header_form_problems(header, schema))
+    if problems:
+        raise InvalidSubmission(problems)
+    try:
+        table = read_csv(
+            path,
+            usecols=lambda name: name in set(schema.names),
+            dtype=_dtypes(schema),
+            nrows=None if max_rows is None else max_rows + 1,
+        )
+    except (ValueError, OverflowError, pd.errors.ParserError) as error:  # UnicodeDecodeError is a ValueError
+        raise InvalidSubmission([_parse_problem(error, schema)]) from error
+    if max_rows is not None and len(table) > max_rows:
+        raise InvalidSubmission([Problem("row count", f"there are more than {max_rows:,} rows", "one for each id")])
+    # An index that pandas took from rows with one field more than the header is dropped, as v1 does.
+    return table.reset_index(drop=True)[schema.names]
+
+
+def _dtypes(schema: Schema) -> dict[str, Any]:
+    types: dict[str, Any] = {schema.id: str} if schema.id_type == "text" else {}
+    for column in schema.columns:
+        if (reader := cells.FORMATS.get(column.type)) and reader.dtype is not None:
+            types[column.name] = reader.dtype
+    return types
+
+
+def _parse_problem(error: Exception, schema: Schema) -> Problem:
+    text = " ".join(str(error).split())
+    if isinstance(error, UnicodeDecodeError):
+        return Problem("not text", f"the file is not UTF-8: {text}", "a CSV file in UTF-8")
+    return Problem("not a table", f"the file can't be parsed: {text}", f"columns {', '.join(schema.names[:8])}")
+
+
+def _read_header(path: Path) -> list[str]:
+    """The names of the columns, repeated ones renamed as pandas does (`X`, `X.1`)."""
+    try:
+        return [str(name) for name in read_csv(path, nrows=0, index_col=False).columns]
+    except (ValueError, pd.errors.ParserError) as error:
+        raise InvalidSubmission([Problem("not a table", f"the header can't be parsed: {error}")]) from error
+
+
+def _header_form_problems(header: Sequence[str], schema: Schema) -> Iterator[Problem]:
+    expected = _short(", ".join(schema.names), 200)
+    present = set(header)
+    missing = [name for name in schema.names if name not in present]
+    if missing:
+        yield Problem(
+            "missing column",
+            f"column{'s' if len(missing) > 1 else ''} {_listed(missing)} missing, the file has {_listed(header)}",
+            f"columns {expected}",
+            count=len(missing),
+        )
+    known = set(schema.names)
+    extra = [name for name in header if name not in known]
+    if extra and not schema.extra_columns:
+        hint = " (an index? write the file without it)" if any(name.startswith("Unnamed:") for name in extra) else ""
+        yield Problem(
+            "extra column",
+            f"unknown column{'s' if len(extra) > 1 else ''} {_listed(extra)}{hint}",
+            f"only {expected}",
+        )
+    if not missing and schema.id_first and header[0] != schema.id:
+        yield Problem("column order", f"the first column is {header[0]!r}", f"{schema.id!r} first")
+
+
+# --- ids
+
+
+def _id_problems(table: pd.DataFrame, sample: pd.DataFrame, schema: Schema) -> Iterator[Problem]:
+    ids, known = table[schema.id], sample[schema.id]
+    if len(table) == 0:
+        yield Problem("no rows", "there is a header but no row", f"{len(sample):,} rows")
+        return
+    expected = "the ids of the sample submission" + ("" if schema.ids_may_repeat else ", each once")
+    if schema.id_type == "integer" and not pd.api.types.is_integer_dtype(ids):
+        numbers = pd.to_numeric(ids.astype("object"), errors="coerce")
+        wrong = ~(np.isfinite(numbers.to_numpy(float)) & (numbers == np.floor(numbers)))
+        if wrong.any():
+            yield row_problem("malformed id", f"{schema.id} is no whole number", wrong, ids, expected)
+            return
+        ids = numbers.astype("int64")
+    index = pd.Index(known)
+    position = index.get_indexer(pd.Index(ids))
+    unknown = position < 0
+    if unknown.any():
+        yield row_problem("unknown id", f"{schema.id} is not in the sample submission", unknown, ids, expected)
+    if not schema.ids_may_repeat:
+        repeated = ids.duplicated().to_numpy()
+        if repeated.any():
+            yield row_problem("repeated id", f"{schema.id} stands there already", repeated, ids, expected)
+    if not schema.ids_may_be_missing:
+        absent = np.ones(len(known), dtype=bool)
+        absent[position[~unknown]] = False
+        if absent.any():
+            lost = known[absent]
+            yield Problem(
+                "missing id",
+                f"{len(lost):,} of {len(known):,} ids are missing",
+                f"{len(known):,} ids",
+                values=tuple(_short(value) for value in lost.iloc[:SHOWN]),
+                count=len(lost),
+            )
+    if schema.fixed_order and len(ids) == len(known) and not unknown.any():
+        misplaced = position != np.arange(len(ids))
+        if misplaced.any() and not ids.duplicated().any():
+            yield row_problem(
+                "row order",
+                f"{schema.id} stands in another place",
+                misplaced,
+                ids,
+                "the order of the sample submission",
+            )
+
+
+def _warnings(table: pd.DataFrame, sample: pd.DataFrame, schema: Schema) -> Iterator[str]:
+    if schema.ids_may_be_missing and len(table) < len(sample):
+        yield (
+            f"{len(sample) - len(table):,} of the {len(sample):,} ids of the sample submission are missing; "
+            "the submission counts only if none of them is scored"
+        )
+
+
+# --- cells
+
+
+def _cell_problems(table: pd.DataFrame, sample: pd.DataFrame, schema: Schema) -> Iterator[Problem]:
+    if len(table) == 0:
+        return
+    for column in schema.columns:
+        check = cells.find(column.type)
+        context = cells.Context(column, table[schema.id], sample[schema.id], sample[column.name])
+        for fault in check(table[column.name], context):
+            yield row_problem(
+                fault.kind, f"{column.name} {fault.message}", fault.rows, table[column.name], fault.expected
+            )
+
+
+def _row_sum_problems(table: pd.DataFrame, schema: Schema) -> Iterator[Problem]:
+    names = [column.name for column in schema.columns]
+    sums = table[names].sum(axis=1)
+    wrong = (sums - float(schema.row_sum or 0)).abs() > schema.row_sum_tolerance
+    if wrong.any():
+        yield row_problem(
+            "row sum", "the columns of a row add up to something else", wrong, sums, f"{schema.row_sum:g}"
+        )
+
+
+def _short(value: Any, length: int = 60) -> str:
+    text = repr(value) if isinstance(value, str) and length == 60 else str(value)
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def _listed(names: Iterable[str], most: int = 8) -> str:
+    names = list(names)
+    shown = ", ".join(_short(name) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+__all__ = ["Column", "Problem", "Schema", "Validation", "read_sample", "row_problem", "validate"]

@@ -1,0 +1,28 @@
+"""What all tests share."""
+
+import os
+
+import pytest
+from hypothesis import settings
+
+from mlebench import catalog
+from mlebench.dataset import Dataset
+from mlebench.preparation.engine import prepare
+from mlebench.preparation.sources import Synthetic
+
+settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)
+settings.load_profile("ci")
+os.environ.pop("MLEBENCH_COMPETITIONS", None)
+
+
+@pytest.fixture(scope="session")
+def twins(tmp_path_factory):
+    """A data directory in which synthetic twins are prepared when they are asked for: `twins(id) -> Dataset`."""
+    data_dir = tmp_path_factory.mktemp("twins")
+
+    def twin(competition_id: str) -> Dataset:
+        dataset = Dataset(catalog.get(competition_id), data_dir)
+        prepare(dataset, Synthetic())
+        return dataset
+
+    return twin
