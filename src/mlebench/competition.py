@@ -77,6 +77,7 @@ class Competition:
     synthetic_size: int
     issues: tuple[Issue, ...]
     checksums: Mapping[str, str]  # published md5 by path: "zip", "public/train.csv", …
+    exceptions: Mapping[str, str]  # checks that can't be met, with the reason
     _submission: Mapping[str, Any] = field(repr=False, default_factory=dict)
 
     @cached_property
@@ -105,6 +106,11 @@ class Competition:
     def description(self) -> str:
         """The text that the agent reads."""
         return (self.folder / "description.md").read_text(encoding="utf-8")
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether it ships with the package."""
+        return self.folder.parent == Path(__file__).parent / "competitions"
 
     @property
     def has_synthetic_twin(self) -> bool:
@@ -242,5 +248,6 @@ def _from_facts(folder: Path, facts: Mapping[str, Any]) -> Competition:
         synthetic_size=facts.get("synthetic", {}).get("size", 200),
         issues=tuple(Issue(**issue) for issue in facts.get("issues", ())),
         checksums=facts.get("checksums", {}),
+        exceptions=facts.get("exceptions", {}),
         _submission=facts["submission"],
     )

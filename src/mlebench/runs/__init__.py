@@ -1,0 +1,1 @@
+"""Runs: the plan, one attempt end to end, the store on disk, resuming."""

@@ -1,0 +1,163 @@
+"""Run all attempts of a run that are not done yet; survive Ctrl-C and the death of the machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from mlebench import agents
+from mlebench.competition import Competition
+from mlebench.dataset import Dataset
+from mlebench.errors import UsageError
+from mlebench.executors import find_executor
+from mlebench.runs.attempt import run_attempt
+from mlebench.runs.machine import hardware, versions
+from mlebench.runs.store import AttemptFolder, RunConfig, attempts, read_config, write_config
+from mlebench.sandbox import find_sandbox
+
+Watcher = Callable[[Sequence[AttemptFolder]], None]  # called about twice a second with all attempts of the run
+
+
+def plan_run(
+    *,
+    agent: str,
+    competitions: Sequence[Competition],
+    data_dir: Path,
+    runs_dir: Path,
+    seeds: int = 1,
+    time_limit_seconds: float = 86400,
+    sandbox: str = "auto",
+    executor: str = "local",
+    workers: int = 1,
+    memory_bytes: int | None = None,
+    processes: int | None = None,
+    disk_bytes: int | None = None,
+    name: str | None = None,
+    agent_parameters: dict[str, str] | None = None,
+) -> tuple[Path, list[str]]:
+    """Check everything that can be checked before the first attempt, write run.json, return folder and warnings.
+
+    Raises UsageError if an agent, sandbox or data set isn't there or the name is taken.
+    """
+    chosen = agents.get(agent)
+    chosen.require_ready(agent_parameters or {})
+    sandbox, warnings = choose_sandbox(sandbox, chosen.built_in)
+    datasets = [Dataset(competition, data_dir.absolute()) for competition in competitions]
+    _require_prepared(datasets)
+    created = datetime.now(UTC)
+    run_id = name or f"{created:%Y-%m-%dT%H-%M-%S}-{chosen.id}"
+    run = (runs_dir / run_id).absolute()
+    if (run / "run.json").exists():
+        raise UsageError(f"the run {run} exists already; --resume {run} goes on with it, --name gives another name")
+    config = RunConfig(
+        id=run_id,
+        created=created.isoformat(timespec="seconds"),
+        agent=chosen.id if chosen.built_in else str(chosen.folder),
+        agent_parameters=agent_parameters or {},
+        competitions=[competition.id for competition in competitions],
+        competition_folders=sorted({str(c.folder.absolute().parent) for c in competitions if not c.is_built_in}),
+        seeds=seeds,
+        time_limit_seconds=time_limit_seconds,
+        sandbox=sandbox,
+        executor=executor,
+        workers=workers,
+        data_dir=str(data_dir.absolute()),
+        memory_bytes=memory_bytes,
+        processes=processes,
+        disk_bytes=disk_bytes,
+        sources={dataset.competition.id: dataset.source for dataset in datasets},
+        network="open" if sandbox == "none" else "none",
+        hardware=hardware(),
+        versions=versions(),
+        command=sys.argv,
+    )
+    write_config(run, config)
+    return run, warnings
+
+
+def choose_sandbox(name: str, agent_is_built_in: bool) -> tuple[str, list[str]]:
+    """The sandbox to use and what the person should know about it.
+
+    `auto` takes bubblewrap; where it is missing, built-in agents run unsandboxed with a warning. Raises
+    UsageError if the sandbox can't be used here, or if another's agent would run unsandboxed unasked.
+    """
+    if name != "auto":
+        if reason := find_sandbox(name).unavailable():
+            raise UsageError(f"the sandbox {name} can't be used here: {reason}")
+        return name, [] if name != "none" else ["the agent runs without a sandbox, with all your rights"]
+    reason = find_sandbox("bubblewrap").unavailable()
+    if reason is None:
+        return "bubblewrap", []
+    if not agent_is_built_in:
+        raise UsageError(
+            f"there is no sandbox for this agent: {reason} "
+            "--sandbox none runs it without one, with all your rights and the answers in reach."
+        )
+    return "none", [f"NO SANDBOX: {reason} This agent is built in and trusted, so it runs without one."]
+
+
+def _require_prepared(datasets: Sequence[Dataset]) -> None:
+    missing = [dataset.competition.id for dataset in datasets if not dataset.is_prepared]
+    if missing:
+        ids = " ".join(f"-c {competition_id}" for competition_id in missing[:5])
+        more = f" (and {len(missing) - 5} more)" if len(missing) > 5 else ""
+        raise UsageError(
+            f"{len(missing)} of {len(datasets)} competitions are not prepared in {datasets[0].data_dir}: "
+            f'"mlebench prepare {ids}"{more} does it'
+        )
+
+
+def execute(run: Path, watch: Watcher, workers: int | None = None) -> bool:
+    """Run what is not done yet. Returns whether all attempts are done; raises UsageError if `run` is in use.
+
+    On KeyboardInterrupt running attempts are stopped, recorded as interrupted, and the exception goes on.
+    """
+    config = read_config(run)
+    if workers is not None and workers != config.workers:
+        config = replace(config, workers=workers)
+    lock = FileLock(run / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise UsageError(f"another process is working on {run}") from error
+    with lock:
+        everything = attempts(run, config)
+        _work_off(everything, config, watch)
+        return all(attempt.state().is_done for attempt in everything)
+
+
+def _work_off(everything: Sequence[AttemptFolder], config: RunConfig, watch: Watcher) -> None:
+    executor = find_executor(config.executor, config.workers)
+    futures: dict[Future[str], AttemptFolder] = {}
+    try:
+        for attempt in everything:
+            if not attempt.state().is_done:
+                future = executor.submit(run_attempt, str(attempt.run), attempt.competition_id, attempt.seed)
+                futures[future] = attempt
+        pending = set(futures)
+        while pending:
+            finished, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
+            for future in finished:
+                _note_failure(future, futures[future])
+            watch(everything)
+    except BaseException:
+        executor.shutdown(wait=True, cancel_futures=True)
+        raise
+    executor.shutdown()
+    watch(everything)
+
+
+def _note_failure(future: Future[str], attempt: AttemptFolder) -> None:
+    """A worker that died without a word is a fault of ours, recorded as such."""
+    error = future.exception()
+    state = attempt.state()
+    if error is not None and state.state != "finished":
+        attempt.write_state(
+            replace(state, state="finished", end="sandbox-error", message=f"the worker failed: {error}"[:2000])
+        )
