@@ -12,6 +12,11 @@ from collections.abc import Callable
 
 METRICS = {
     "accuracy": "classification:accuracy_score",
+    "mean_absolute_error": "regression:mean_absolute_error",
+    "mean_columnwise_rms_error": "regression:mean_columnwise_rms_error",
+    "mean_columnwise_rms_log_error": "regression:mean_columnwise_rms_log_error",
+    "mean_word_jaccard": "text:mean_word_jaccard_score",
+    "root_mean_squared_error": "regression:root_mean_squared_error",
 }
 
 
