@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import math
+import multiprocessing
+import os
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from mlebench import catalog
 from mlebench.competition import Competition
 from mlebench.dataset import Dataset
-from mlebench.errors import CompetitionError, InvalidSubmission, MlebenchError
+from mlebench.errors import CompetitionError, InvalidSubmission, MlebenchError, UsageError
 from mlebench.submission import Problem, Validation, validate
 
 DECIMALS = 5
@@ -184,3 +189,51 @@ def aggregate(reports: Iterable[GradeReport]) -> dict[str, Any]:
 
 def _count(reports: Sequence[GradeReport], flag: str) -> int:
     return sum(bool(getattr(report, flag)) for report in reports)
+
+
+def read_lines(path: Path) -> list[tuple[str, Path | None]]:
+    """Competition id and submission of each line of a JSON-lines file; a missing submission is None.
+
+    Empty lines and comments (# or //) are skipped; relative paths are those of the working directory. Raises
+    UsageError that names the line.
+    """
+    entries: list[tuple[str, Path | None]] = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.strip() or line.lstrip().startswith(("#", "//")):
+            continue
+        try:
+            content = json.loads(line)
+            submission = content["submission_path"]
+            entries.append((content["competition_id"], Path(submission) if submission else None))
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"{path}, line {number}: no object with competition_id and submission_path") from error
+    return entries
+
+
+def grade_lines(
+    entries: Sequence[tuple[str, Path | None]],
+    data_dir: Path,
+    folders: tuple[Path, ...] = (),
+    workers: int | None = None,
+) -> list[GradeReport]:
+    """Grade many submissions in parallel processes, in the order of `entries`.
+
+    Raises UsageError or NotPreparedError for the first competition that isn't there, before grading any.
+    """
+    datasets = [Dataset(catalog.get(competition_id, folders), data_dir) for competition_id, _ in entries]
+    for dataset in datasets:
+        dataset.manifest()
+    jobs = [
+        (str(path) if path else None, dataset.competition.id, data_dir, folders)
+        for dataset, (_, path) in zip(datasets, entries, strict=True)
+    ]
+    workers = min(workers or os.cpu_count() or 1, len(jobs))
+    if workers <= 1:
+        return [_grade_job(job) for job in jobs]
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return list(pool.map(_grade_job, jobs))
+
+
+def _grade_job(job: tuple[str | None, str, Path, tuple[Path, ...]]) -> GradeReport:
+    path, competition_id, data_dir, folders = job
+    return grade(Path(path) if path else None, Dataset(catalog.get(competition_id, folders), data_dir))

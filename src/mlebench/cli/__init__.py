@@ -1,0 +1,72 @@
+"""The command line: each command parses, calls one function, and shows its result.
+
+Commands are imported when they are called, so that `mlebench --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from mlebench import __version__
+from mlebench.errors import MlebenchError
+
+# name -> (module:function, first sentence of its help)
+COMMANDS = {
+    "list": ("catalog:list_", "List the competitions."),
+    "show": ("catalog:show", "Show the facts of one COMPETITION."),
+    "prepare": ("prepare:prepare", "Make the public and private files of competitions from raw ones."),
+    "validate": ("grading:validate", "Say whether SUBMISSION is valid for COMPETITION; needs no labels."),
+    "grade-sample": ("grading:grade_sample", "Score SUBMISSION on COMPETITION and name the medal it earns."),
+    "grade": ("grading:grade", "Grade all submissions listed in a JSON-lines file and write one report."),
+    "agents": ("runs:agents", "List the agents."),
+    "run": ("runs:run", "Run an agent on competitions and grade what it leaves."),
+    "report": ("runs:report", "Report on RUN at the terminal and as an HTML page."),
+    "new": ("authoring:new", "Write the skeleton of a new competition."),
+    "check": ("authoring:check", "Check that a competition, by id or path, holds all it must."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is called, and turns our errors into one line and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, function = COMMANDS[cmd_name][0].partition(":")
+        return getattr(importlib.import_module(f"mlebench.cli.{module}"), function)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; `--debug` shows our errors with their traceback."""
+        try:
+            return super().invoke(ctx)
+        except MlebenchError as error:
+            if ctx.params.get("debug"):
+                raise
+            click.echo(f"Error: {error}", err=True)
+            raise click.exceptions.Exit(error.exit_code) from error
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="mlebench")
+@click.option("--debug", is_flag=True, help="Show tracebacks of errors.")
+def main(debug: bool) -> None:
+    """Kaggle competitions as offline tasks for machine-learning agents, graded against the human leaderboards.
+
+    To see it work without any data or account:
+
+    \b
+        mlebench prepare -c spaceship-titanic --source synthetic
+        mlebench run --agent baseline -c spaceship-titanic --time-limit 5m
+    """

@@ -1,0 +1,191 @@
+"""`mlebench agents`, `run` and `report`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from mlebench.cli.options import (
+    Duration,
+    Size,
+    competitions_option,
+    data_dir_option,
+    json_option,
+    selected,
+    selection_options,
+)
+from mlebench.cli.output import show_json
+from mlebench.errors import UsageError
+
+
+def _runs_dir(given: Path | None) -> Path:
+    return given or Path(os.environ.get("MLEBENCH_RUNS_DIR", "runs"))
+
+
+def _run_path(text: str, runs_dir: Path) -> Path:
+    """A run by its path, or by its name in the runs folder."""
+    for path in (Path(text), runs_dir / text):
+        if (path / "run.json").is_file():
+            return path.absolute()
+    raise UsageError(f"no run {text}: neither {text} nor {runs_dir / text} has a run.json")
+
+
+def runs_dir_option(command: click.decorators.FC) -> click.decorators.FC:
+    """`--runs-dir DIR`."""
+    return click.option(
+        "--runs-dir",
+        type=click.Path(path_type=Path),
+        help="Where runs are kept. Default: MLEBENCH_RUNS_DIR or ./runs.",
+    )(command)
+
+
+@click.command()
+@json_option
+def agents(as_json: bool) -> None:
+    """List the agents."""
+    from mlebench.agents import agents as all_agents
+
+    found = all_agents()
+    if as_json:
+        show_json(
+            [{"id": a.id, "title": a.title, "summary": a.summary, "folder": str(a.folder)} for a in found.values()]
+        )
+        return
+    for agent in found.values():
+        click.echo(f"{agent.id:10}  {agent.summary}")
+
+
+@click.command()
+@click.option("--agent", help="A built-in agent, or the path of a folder with an agent.toml.")
+@selection_options
+@click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="Attempts per competition.")
+@click.option("--time-limit", type=Duration(), default="24h", show_default=True, help="Of one attempt.")
+@click.option("--workers", type=click.IntRange(min=1), help="Attempts at once. Default: 1.")
+@click.option(
+    "--sandbox",
+    default="auto",
+    show_default=True,
+    help="bubblewrap, none, or a dotted path module:Class. auto: bubblewrap; where it is missing, built-in agents "
+    "run without a sandbox.",
+)
+@click.option("--memory", type=Size(), help="Memory limit of an attempt, such as 16GB.")
+@click.option("--processes", type=click.IntRange(min=1), default=4096, show_default=True, help="Limit of an attempt.")
+@click.option("--disk", type=Size(), help="Disk limit of an attempt, such as 100GB.")
+@click.option("--set", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of the agent.")
+@click.option("--name", help="Name of the run. Default: time and agent.")
+@click.option(
+    "--resume", metavar="RUN", help="Go on with a run, by name or path; other options are those it began with."
+)
+@competitions_option
+@data_dir_option
+@runs_dir_option
+@json_option
+def run(
+    agent: str | None,
+    ids: tuple[str, ...],
+    split_name: str | None,
+    ids_file: Path | None,
+    seeds: int,
+    time_limit: float,
+    workers: int | None,
+    sandbox: str,
+    memory: int | None,
+    processes: int,
+    disk: int | None,
+    parameters: tuple[str, ...],
+    name: str | None,
+    resume: str | None,
+    folders: tuple[Path, ...],
+    data_dir: Path | None,
+    runs_dir: Path | None,
+    as_json: bool,
+) -> None:
+    """Run an agent on competitions and grade what it leaves.
+
+    Each attempt runs in a sandbox without network and without the answers. Ctrl-C stops cleanly;
+    --resume goes on, also after the machine died. Finished attempts are never run again.
+
+    \b
+    Examples:
+        mlebench run --agent baseline -c spaceship-titanic --time-limit 10m
+        mlebench run --agent ./my-agent --split lite --seeds 3 --workers 4
+        mlebench run --resume runs/2026-01-31T20-15-00-baseline
+    """
+    from mlebench.cli.live import watched
+    from mlebench.dataset import default_data_dir
+    from mlebench.runs.runner import execute, plan_run
+
+    if resume:
+        folder = _run_path(resume, _runs_dir(runs_dir))
+    else:
+        if not agent:
+            raise UsageError('name an agent with --agent; "mlebench agents" lists the built-in ones')
+        folder, warnings = plan_run(
+            agent=agent,
+            competitions=selected(ids, split_name, ids_file, folders),
+            data_dir=data_dir or default_data_dir(),
+            runs_dir=_runs_dir(runs_dir),
+            seeds=seeds,
+            time_limit_seconds=time_limit,
+            sandbox=sandbox,
+            workers=workers or 1,
+            memory_bytes=memory,
+            processes=processes,
+            disk_bytes=disk,
+            name=name,
+            agent_parameters=_parameters(parameters),
+        )
+        for warning in warnings:
+            click.secho(f"Warning: {warning}", fg="yellow", err=True)
+    click.echo(f"run: {folder}", err=True)
+    try:
+        with watched() as watch:
+            done = execute(folder, watch, workers)
+    except KeyboardInterrupt:
+        click.echo(f'\nStopped. "mlebench run --resume {folder}" goes on.', err=True)
+        raise click.exceptions.Exit(130) from None
+    _show_report(folder, as_json)
+    if not done:
+        click.echo(f'Some attempts did not end properly. "mlebench run --resume {folder}" runs them again.', err=True)
+        raise click.exceptions.Exit(1)
+
+
+def _parameters(given: tuple[str, ...]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in given]
+    wrong = [name for name, separator, _ in pairs if not separator or not name]
+    if wrong:
+        raise UsageError(f"--set {wrong[0]}: write NAME=VALUE")
+    return {name: value for name, _, value in pairs}
+
+
+@click.command()
+@click.argument("run_name", metavar="RUN")
+@click.option("--html", type=click.Path(path_type=Path), help="Where the page goes. Default: report.html in the run.")
+@runs_dir_option
+@json_option
+def report(run_name: str, html: Path | None, runs_dir: Path | None, as_json: bool) -> None:
+    """Report on RUN at the terminal and as an HTML page.
+
+    RUN is a path or a name in the runs folder. The page is one file that needs nothing else.
+    """
+    from mlebench.report import write_html
+
+    folder = _run_path(run_name, _runs_dir(runs_dir))
+    page = write_html(folder, html or folder / "report.html")
+    _show_report(folder, as_json)
+    click.echo(f"page: {page}", err=True)
+
+
+def _show_report(folder: Path, as_json: bool) -> None:
+    from mlebench.report import render_terminal, to_json
+
+    if as_json:
+        show_json(to_json(folder))
+        return
+    import sys
+
+    from rich.console import Console
+
+    render_terminal(folder, Console(width=None if sys.stdout.isatty() else 140))

@@ -1,0 +1,20 @@
+"""Every check on every built-in competition; and each check has been seen to fail."""
+
+from operator import attrgetter
+
+import pytest
+
+from mlebench import catalog
+from mlebench.checks import COMPETITION_CHECKS, Twin, run_check
+
+
+@pytest.mark.parametrize("check", COMPETITION_CHECKS, ids=attrgetter("__name__"))
+@pytest.mark.parametrize("competition", catalog.competitions().values(), ids=attrgetter("id"))
+def test_competition(competition, check, twins, tmp_path):
+    result = run_check(check, competition, Twin(twins(competition.id), tmp_path))
+    assert result.status in ("passed", "excepted"), result.reason
+
+
+@pytest.mark.parametrize("competition", catalog.competitions().values(), ids=attrgetter("id"))
+def test_exceptions_name_checks(competition):
+    assert set(competition.exceptions) <= {check.__name__ for check in COMPETITION_CHECKS}
