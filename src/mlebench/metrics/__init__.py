@@ -12,10 +12,15 @@ from collections.abc import Callable
 
 METRICS = {
     "accuracy": "classification:accuracy_score",
+    "kendall_tau": "ranking:kendall_tau_score",
     "mean_absolute_error": "regression:mean_absolute_error",
+    "mean_average_precision_at_k": "ranking:mean_average_precision_at_k_score",
     "mean_columnwise_rms_error": "regression:mean_columnwise_rms_error",
     "mean_columnwise_rms_log_error": "regression:mean_columnwise_rms_log_error",
     "mean_word_jaccard": "text:mean_word_jaccard_score",
+    "multiclass_log_loss": "classification:multiclass_log_loss",
+    "quadratic_weighted_kappa": "classification:quadratic_weighted_kappa_score",
+    "roc_auc": "classification:roc_auc_score",
     "root_mean_squared_error": "regression:root_mean_squared_error",
 }
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlebench.metrics._checks import require_same_shape
+from mlebench.metrics._checks import FloatArray, require_finite, require_same_shape
+
+FLOAT64_EPSILON = float(np.finfo(np.float64).eps)
 
 
 def accuracy_score(y_true: np.ndarray, y_pred: np.ndarray) -> float:
@@ -18,3 +20,85 @@ def accuracy_score(y_true: np.ndarray, y_pred: np.ndarray) -> float:
     """
     require_same_shape(y_true, y_pred)
     return float(np.mean(y_true == y_pred))
+
+
+def multiclass_log_loss(y_true: np.ndarray, y_pred: np.ndarray, *, clip: float = FLOAT64_EPSILON) -> float:
+    """Mean over the rows of -ln(probability given to the true class); 0 is perfect.
+
+    `y_true`: one-hot, `y_pred`: probabilities, both of shape (rows, classes); a class may lack rows.
+    Probabilities are clipped to [clip, 1 - clip] and not rescaled: whether a row adds up to 1 is the caller's
+    concern. Raises ValueError if the shapes differ, a row of `y_true` is not one-hot, or `y_pred` is not finite.
+    Source: scikit-learn's `log_loss` of an indicator matrix, which clips at the epsilon of float64.
+
+    >>> round(multiclass_log_loss(np.array([[1, 0], [0, 1]]), np.array([[0.5, 0.5], [0.2, 0.8]])), 6)
+    0.458145
+    """
+    require_same_shape(y_true, y_pred)
+    if y_true.ndim != 2:
+        raise ValueError(f"y_true and y_pred have shape {y_true.shape}, not (rows, classes)")
+    is_class = y_true == 1
+    if not (is_class.sum(axis=1) == 1).all() or not (is_class | (y_true == 0)).all():
+        raise ValueError("a row of y_true is not one-hot")
+    probabilities = y_pred.astype(np.float64)
+    require_finite(y_pred=probabilities)
+    return float(-np.log(np.clip(probabilities[is_class], clip, 1 - clip)).mean())
+
+
+def quadratic_weighted_kappa_score(y_true: np.ndarray, y_pred: np.ndarray) -> float:
+    """Cohen's kappa with quadratic weights: 1 is perfect, 0 what chance gives, below 0 worse than chance.
+
+    Both arrays: numeric ratings, shape (rows,). As ranks count the positions among the ratings that occur in
+    either array, so a rating that occurs in neither leaves no gap. NaN if both arrays hold one and the same
+    rating throughout. Raises ValueError if the shapes differ or a rating is not finite.
+    Source: scikit-learn's `cohen_kappa_score(weights="quadratic")` without a list of labels.
+
+    >>> quadratic_weighted_kappa_score(np.array([0, 1, 2, 4]), np.array([0, 1, 4, 2]))
+    0.8
+    """
+    require_same_shape(y_true, y_pred)
+    ratings = np.concatenate([y_true, y_pred]).astype(np.float64)
+    require_finite(ratings=ratings)
+    ranks = np.unique(ratings, return_inverse=True)[1].reshape(2, -1)
+    true, pred = ranks
+    # Sums in Python's integers are exact. The disagreement by chance is that of all pairs of a true and a
+    # predicted rank, whose sum of squares needs only the moments.
+    observed = len(true) * int(((true - pred) ** 2).sum())
+    by_chance = len(true) * int((ranks**2).sum()) - 2 * int(true.sum()) * int(pred.sum())
+    return 1 - observed / by_chance if by_chance else float("nan")
+
+
+def roc_auc_score(y_true: np.ndarray, y_pred: np.ndarray) -> float:
+    """Area under the receiver operating characteristic: the chance that a positive row outranks a negative one.
+
+    1 is perfect, 0.5 what chance gives; ties count half. `y_true`: 0 and 1 (or booleans), `y_pred`: finite
+    numbers, both of shape (rows,). NaN if `y_true` holds one class only, as no pair can be compared.
+    Raises ValueError if the shapes differ, `y_true` holds anything else, or `y_pred` is not finite.
+    Source: scikit-learn's `roc_auc_score`; computed as the Mann-Whitney statistic of the ranks.
+
+    >>> roc_auc_score(np.array([0, 1, 0, 1]), np.array([0.1, 0.9, 0.4, 0.4]))
+    0.875
+    """
+    require_same_shape(y_true, y_pred)
+    if y_true.ndim != 1:
+        raise ValueError(f"y_true and y_pred have shape {y_true.shape}, not (rows,)")
+    positive = y_true == 1
+    if not (positive | (y_true == 0)).all():
+        raise ValueError("y_true holds other values than 0 and 1")
+    scores = y_pred.astype(np.float64)
+    require_finite(y_pred=scores)
+    positives = int(positive.sum())
+    negatives = len(positive) - positives
+    if positives == 0 or negatives == 0:
+        return float("nan")
+    above = mean_ranks(scores)[positive].sum() - positives * (positives + 1) / 2
+    return float(above / (positives * negatives))
+
+
+def mean_ranks(values: FloatArray) -> FloatArray:
+    """Ranks from 1, ascending; equal values share the mean of their ranks. Shape (rows,).
+
+    >>> mean_ranks(np.array([30.0, 10.0, 20.0, 10.0])).tolist()
+    [4.0, 1.5, 3.0, 1.5]
+    """
+    _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(sizes) - (sizes - 1) / 2)[group]
