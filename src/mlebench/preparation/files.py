@@ -10,7 +10,7 @@ import fcntl
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -59,6 +59,27 @@ def hold_out(table: Table, test_size: float | int, seed: int = 0) -> tuple[Table
         )
     order = np.random.RandomState(seed).permutation(rows)
     return table.iloc[order[count:]], table.iloc[order[:count]]
+
+
+def require_unique(ids: pd.Series) -> None:
+    """Raise PreparationError that names ids which stand in several rows."""
+    repeated = ids[ids.duplicated()]
+    if len(repeated):
+        shown = ", ".join(map(str, repeated.unique()[:3]))
+        raise PreparationError(f"{len(repeated):,} rows repeat the {ids.name} of another row: {shown}")
+
+
+def one_hot(labels: pd.Series, classes: Sequence[str]) -> pd.DataFrame:
+    """A column of 0 and 1 for each class, in the order of `classes`; the index is that of `labels`.
+
+    Raises PreparationError that names labels which are none of the classes.
+    """
+    unknown = labels[~labels.isin(classes)]
+    if len(unknown):
+        shown = ", ".join(map(str, unknown.unique()[:3]))
+        raise PreparationError(f"{len(unknown):,} labels are none of the {len(classes)} classes: {shown}")
+    indicators = labels.to_numpy()[:, None] == np.asarray(classes, dtype=object)
+    return pd.DataFrame(indicators.astype(np.int64), index=labels.index, columns=list(classes))
 
 
 def link_files(files: Iterable[tuple[Path, Path]], text: str = "placing files") -> None:
@@ -129,7 +150,9 @@ __all__ = [
     "link_file",
     "link_files",
     "link_folder",
+    "one_hot",
     "read_csv",
+    "require_unique",
     "unpack",
     "unzip",
     "walk",
