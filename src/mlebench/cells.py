@@ -1,7 +1,7 @@
 """What may stand in a cell of a submission: the plain types and the named formats.
 
-A format is a function `check(values, context) -> faults`. `FORMATS` maps names to them; a competition's own
-format is named by a dotted path `module:function`.
+A format is a function `check(values, context) -> faults`. `FORMATS` maps names to them, those of
+`mlebench.cell_formats` by dotted paths; a competition's own format is named by a dotted path `module:function`.
 """
 
 from __future__ import annotations
@@ -43,17 +43,21 @@ Check = Callable[[pd.Series, Context], Iterator[Fault]]
 
 @dataclass(frozen=True)
 class Format:
-    """A check and the type that pandas is told to read the column as (None: pandas decides)."""
+    """A check, or the dotted path of one, and the type that pandas is told to read the column as (None: it decides)."""
 
-    check: Check
+    check: Check | str
     dtype: type | None = None
 
 
 def find(name: str) -> Check:
     """The check of the type or format `name`, or of a dotted path `module:function`."""
+    path = name
     if name in FORMATS:
-        return FORMATS[name].check
-    module, separator, function = name.partition(":")
+        check = FORMATS[name].check
+        if not isinstance(check, str):
+            return check
+        path = check
+    module, separator, function = path.partition(":")
     if not separator:
         raise ValueError(f"no cell format {name!r}; there are {', '.join(FORMATS)}")
     return getattr(importlib.import_module(module), function)
@@ -167,4 +171,8 @@ FORMATS: dict[str, Format] = {
     "boolean": Format(check_boolean),
     "text": Format(check_text),
     "anything": Format(check_anything),
+    "boxes": Format("mlebench.cell_formats.boxes:check_boxes", str),
+    "id-list": Format("mlebench.cell_formats.id_list:check_id_list"),
+    "permutation": Format("mlebench.cell_formats.permutation:check_permutation", str),
+    "run-lengths": Format("mlebench.cell_formats.run_lengths:check_run_lengths", str),
 }
