@@ -80,14 +80,36 @@ class Leaderboard:
         return (self.teams + 1 - self.rank(score)) / self.teams
 
     def expanded(self) -> list[float]:
-        """A score for each team in rank order: known ranks exactly, linear between."""
+        """A score for each team in rank order: known ranks, medal positions and median exactly, linear between."""
         import numpy as np
 
-        return np.interp(np.arange(1, self.teams + 1), self.ranks, self.scores).tolist()
+        known = sorted(self._known_scores().items())
+        ranks, scores = zip(*known, strict=True)
+        return np.interp(np.arange(1, self.teams + 1), ranks, scores).tolist()
+
+    def _known_scores(self) -> dict[int, float]:
+        """Score by rank: the known ranks, the thresholds at their positions, and the median in the middle."""
+        known = dict(zip(self.ranks, self.scores, strict=True))
+        for name, position in medal_positions(self.teams).items():
+            known.setdefault(position, getattr(self, name))
+        upper, lower = (self.teams + 1) // 2, self.teams // 2 + 1  # one rank if the number of teams is odd
+        for one, other in ((upper, lower), (lower, upper)):
+            if one in known:
+                known.setdefault(other, _mirrored(known[one], self.median))
+        known.setdefault(upper, self.median)
+        known.setdefault(lower, self.median)
+        return known
 
     @cached_property
     def _ascending(self) -> list[float]:
         return [score if self.lower_is_better else -score for score in self.scores]
+
+
+def _mirrored(score: float, median: float) -> float:
+    """The number as far beyond `median`, without the digits that subtracting adds if the mean is exact so, too."""
+    exact = 2 * median - score
+    short = round(exact, 9)
+    return short if (score + short) / 2 == median else exact
 
 
 def leaderboard_of_scores(scores: list[float], lower_is_better: bool) -> Leaderboard:
