@@ -9,6 +9,7 @@ ignores further columns, are fine; so are 10 million rows.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -20,14 +21,11 @@ import pandas as pd
 
 from mlebench import cells
 from mlebench.errors import CompetitionError, InvalidSubmission
+from mlebench.file_guard import MAX_LINE_BYTES, find_fault
 from mlebench.tables import read_csv
 
-MAX_BYTES = 16 << 30
-MAX_LINE_BYTES = 256 << 20
-MAX_HEADER_BYTES = 1 << 20
-MAX_COLUMNS = 10_000
+MIN_LIMIT_BYTES = 512 << 20  # any file may have as much
 SHOWN = 5  # rows and values that a problem names
-_BLOCK = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,7 @@ def validate(path: Path, schema: Schema, sample_path: Path, extra_check: Competi
     Raises CompetitionError if the sample submission itself can't be read.
     """
     sample = read_sample(sample_path, schema)
-    problems = _file_problems(path)
+    problems = _file_problems(path, sample_path, len(sample), schema)
     if problems:
         return Validation(tuple(problems))
     try:
@@ -170,43 +168,12 @@ def row_problem(
 # --- the file as bytes
 
 
-def _file_problems(path: Path) -> list[Problem]:
-    """Refuse what must not reach the parser. Reads the file once, in blocks."""
-    if not path.is_file():
-        return [Problem("no file", f"there is no file {path.name}", "a CSV file")]
-    size = path.stat().st_size
-    if size == 0:
-        return [Problem("empty file", f"{path.name} is empty", "a CSV file with a header line")]
-    if size > MAX_BYTES:
-        return [Problem("too large", f"{path.name} has {size:,} bytes", f"at most {MAX_BYTES:,}")]
-    since_newline = 0
-    with path.open("rb") as file:
-        first = True
-        while block := file.read(_BLOCK):
-            if b"\0" in block:
-                return [Problem("not text", f"{path.name} holds zero bytes", "a CSV file in UTF-8")]
-            if first and (found := _header_problems(block, path.name)):
-                return found
-            first = False
-            if since_newline + (block.find(b"\n") + 1 or len(block)) > MAX_LINE_BYTES:
-                return [Problem("line too long", f"a line has over {MAX_LINE_BYTES:,} bytes", "shorter lines")]
-            newline = block.rfind(b"\n")
-            since_newline = since_newline + len(block) if newline < 0 else len(block) - newline - 1
-    return []
-
-
-def _header_problems(block: bytes, name: str) -> list[Problem]:
-    line = block.split(b"\n", 1)[0].split(b"\r", 1)[0]
-    if len(line) > MAX_HEADER_BYTES:
-        return [Problem("header too long", f"the first line has over {MAX_HEADER_BYTES:,} bytes", "a header")]
-    try:
-        text = line.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return [Problem("not text", f"the first line of {name} is not UTF-8", "a CSV file in UTF-8")]
-    columns = text.count(",") + 1
-    if columns > MAX_COLUMNS:
-        return [Problem("too many columns", f"the header has {columns:,} columns", f"at most {MAX_COLUMNS:,}")]
-    return []
+def _file_problems(path: Path, sample_path: Path, sample_rows: int, schema: Schema) -> list[Problem]:
+    """Refuse what must not reach the parser; how much is too much follows from the sample submission."""
+    max_bytes = MIN_LIMIT_BYTES + 64 * sample_path.stat().st_size
+    max_fields = max(4_000_000, _row_limit(schema, sample_rows) * (len(schema.names) + 64))
+    fault = find_fault(path, max_bytes, max_fields)
+    return [Problem(fault.kind, fault.message, fault.expected)] if fault else []
 
 
 def _row_limit(schema: Schema, sample_rows: int) -> int:
@@ -248,18 +215,19 @@ def _read_sample(path: Path, key: _Key, _mtime: int, _size: int) -> pd.DataFrame
 
 
 def _read(path: Path, schema: Schema, max_rows: int | None) -> pd.DataFrame:
-    """Parse the required columns, types as pandas decides them, ids and texts as text.
+    """Parse the file and keep the required columns; types as pandas decides them, ids and texts as text.
+
+    All columns are parsed, because pandas overlooks surplus cells in a row if it is asked for some only.
 
     Raises InvalidSubmission with all that is wrong with the form of the file.
     """
     header = _read_header(path)
-    problems = list(_header_form_problems(header, schema))
+    problems = [*_header_form_problems(header, schema), *_width_problems(path, len(header))]
     if problems:
         raise InvalidSubmission(problems)
     try:
         table = read_csv(
             path,
-            usecols=lambda name: name in set(schema.names),
             dtype=_dtypes(schema),
             nrows=None if max_rows is None else max_rows + 1,
         )
@@ -269,6 +237,20 @@ def _read(path: Path, schema: Schema, max_rows: int | None) -> pd.DataFrame:
         raise InvalidSubmission([Problem("row count", f"there are more than {max_rows:,} rows", "one for each id")])
     # An index that pandas took from rows with one field more than the header is dropped, as v1 does.
     return table.reset_index(drop=True)[schema.names]
+
+
+def _width_problems(path: Path, columns: int) -> Iterator[Problem]:
+    """A first row of more than one surplus cell, out of which pandas would make an index of many levels."""
+    before = csv.field_size_limit(MAX_LINE_BYTES)
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+            rows = csv.reader(file)
+            next(rows, None)
+            width = len(next(rows, []))
+    finally:
+        csv.field_size_limit(before)
+    if width > columns + 1:
+        yield Problem("not a table", f"the first row has {width:,} cells", f"{columns:,} cells, as in the header")
 
 
 def _dtypes(schema: Schema) -> dict[str, Any]:

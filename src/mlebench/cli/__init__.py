@@ -14,6 +14,7 @@ from mlebench.errors import MlebenchError
 
 # name -> (module:function, first sentence of its help)
 COMMANDS = {
+    "demo": ("demo:demo", "See it work: four synthetic competitions, two agents, a medal table and a page."),
     "list": ("catalog:list_", "List the competitions."),
     "show": ("catalog:show", "Show the facts of one COMPETITION."),
     "prepare": ("prepare:prepare", "Make the public and private files of competitions from raw ones."),
@@ -64,9 +65,5 @@ class LazyGroup(click.Group):
 def main(debug: bool) -> None:
     """Kaggle competitions as offline tasks for machine-learning agents, graded against the human leaderboards.
 
-    To see it work without any data or account:
-
-    \b
-        mlebench prepare -c spaceship-titanic --source synthetic
-        mlebench run --agent baseline -c spaceship-titanic --time-limit 5m
+    "mlebench demo" shows it at work; it needs neither data nor an account.
     """

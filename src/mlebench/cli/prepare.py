@@ -12,7 +12,6 @@ from mlebench.cli.output import show_json, shown_progress
 
 if TYPE_CHECKING:
     from mlebench.dataset import Dataset
-    from mlebench.preparation.sources import Source
 
 
 @click.command()
@@ -104,10 +103,13 @@ def _prepare_one(
 def _prepare(dataset: Dataset, source: str, rows: int | None, seed: int, keep_raw: bool, force: bool) -> bool:
     if dataset.is_prepared and not force and source == "kaggle":
         return False  # whatever it was made from: nothing else was asked for
-    from mlebench.preparation.engine import prepare
-    from mlebench.preparation.sources import find_source
+    from mlebench.preparation.sources import find_source, is_prepared_from
 
-    found: Source = find_source(source, rows, seed)
+    found = find_source(source, rows, seed)
+    if not force and is_prepared_from(dataset, found):
+        return False  # before pandas is imported: asking costs nothing
+    from mlebench.preparation.engine import prepare
+
     with shown_progress():
         return prepare(dataset, found, keep_raw=keep_raw, force=force)
 

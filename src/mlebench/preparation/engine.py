@@ -25,7 +25,7 @@ from mlebench.errors import CompetitionError, MlebenchError, PreparationError
 from mlebench.files import write_json
 from mlebench.preparation import progress
 from mlebench.preparation.files import walk
-from mlebench.preparation.sources import Source, discard
+from mlebench.preparation.sources import Source, discard, is_prepared_from
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,7 @@ def prepare(dataset: Dataset, source: Source, *, keep_raw: bool = False, force: 
     Prepared data of another source are replaced only with `force`. Raises PreparationError if raw files are
     missing or damaged, CompetitionError if the competition's own code fails.
     """
-    if dataset.is_prepared and not force:
-        _require_same_source(dataset, source)
+    if is_prepared_from(dataset, source) and not force:
         return False
     dataset.home.mkdir(parents=True, exist_ok=True)
     with FileLock(dataset.home / ".lock"):
@@ -58,15 +57,6 @@ def prepare(dataset: Dataset, source: Source, *, keep_raw: bool = False, force: 
         finally:
             shutil.rmtree(work, ignore_errors=True)
     return True
-
-
-def _require_same_source(dataset: Dataset, source: Source) -> None:
-    there = dataset.manifest()["source"]
-    if there != source.name:
-        raise PreparationError(
-            f"{dataset.competition.id} is prepared from source {there} in {dataset.data_dir}; "
-            f"--force prepares it again from {source.name}, --data-dir puts it elsewhere"
-        )
 
 
 def _clear_leftovers(dataset: Dataset) -> None:

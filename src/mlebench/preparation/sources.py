@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from mlebench.competition import Competition
+from mlebench.dataset import Dataset
 from mlebench.errors import PreparationError, UsageError
 from mlebench.preparation.archives import unzip
 
@@ -93,6 +94,18 @@ def find_source(text: str, rows: int | None = None, seed: int = 0) -> Source:
 
         return getattr(importlib.import_module(module), name)()
     return Local(path)
+
+
+def is_prepared_from(dataset: Dataset, source: Source) -> bool:
+    """Whether the data are there. Raises PreparationError if they came from another kind of source."""
+    if not dataset.is_prepared:
+        return False
+    if dataset.source != source.name:
+        raise PreparationError(
+            f"{dataset.competition.id} is prepared from source {dataset.source} in {dataset.data_dir}; "
+            f"--force prepares it again from {source.name}, --data-dir puts it elsewhere"
+        )
+    return True
 
 
 def discard(raw: Path) -> None:

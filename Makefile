@@ -1,0 +1,38 @@
+# Each target does all its own set-up: a virtual environment in .venv, made with uv if it is there, else with pip.
+PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.PHONY: demo test lint bench conformance clean
+
+demo: $(READY)
+	$(BIN)/mlebench demo
+
+test: lint
+	$(BIN)/pytest -n auto -q
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright --warnings
+
+conformance: $(READY)
+	$(BIN)/pytest -n auto -q tests/conformance
+
+bench: $(READY)
+	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11)' 2>/dev/null || \
+	    { echo "mlebench needs Python 3.11 or later; name one with make PYTHON=/path/to/python3"; exit 1; }
+	@if command -v uv >/dev/null; then \
+	    uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && uv pip install --quiet --python $(BIN)/python -e '.[dev]'; \
+	else \
+	    $(PYTHON) -m venv $(VENV) || { echo "python3 can't make virtual environments; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }; \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'; \
+	fi
+	@touch $@
+
+clean:
+	rm -rf $(VENV) mlebench-demo .pytest_cache .ruff_cache .hypothesis
