@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from mlebench.metrics import ranking
 from mlebench.metrics.ranking import count_inversions, kendall_tau_score, mean_average_precision_at_k_score
 
 CELLS = st.lists(st.sampled_from(["7", "07", "8", "9", "10", "nan", ""]), min_size=1, max_size=9).map(" ".join)
@@ -34,14 +33,6 @@ def test_mean_average_precision_is_its_definition(rows, k):
     expected = np.mean([average_precision(truth, guess, k) for truth, guess in rows])
     found = mean_average_precision_at_k_score(cells(truths), cells(guesses), k=k)
     assert found == pytest.approx(expected, abs=1e-12)
-
-
-def test_mean_average_precision_does_not_depend_on_the_size_of_a_block(monkeypatch):
-    rng = np.random.default_rng(0)
-    truths, guesses = (cells([" ".join(map(str, row)) for row in rng.integers(0, 30, (50, 6))]) for _ in range(2))
-    whole = mean_average_precision_at_k_score(truths, guesses, k=5)
-    monkeypatch.setattr(ranking, "_BLOCK", 7)
-    assert mean_average_precision_at_k_score(truths, guesses, k=5) == pytest.approx(whole, abs=1e-12)
 
 
 @pytest.mark.parametrize(
