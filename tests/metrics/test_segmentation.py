@@ -1,0 +1,144 @@
+"""Run-length codes and the metric of them, beside painted masks."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from mlebench.metrics import segmentation
+from mlebench.metrics.segmentation import decode_run_lengths, encode_run_lengths, mean_precision_score
+
+mask_stacks = hnp.arrays(
+    bool,
+    st.tuples(st.integers(1, 5), st.integers(1, 6), st.integers(1, 6)),
+    elements=st.booleans(),
+    fill=st.booleans(),  # whole masks of one value are common
+)
+
+
+def paint(code, height, width):
+    """One mask, pixel by pixel."""
+    mask = np.zeros((height, width), dtype=bool)
+    numbers = [int(word) for word in code.split()]
+    for start, length in zip(numbers[0::2], numbers[1::2], strict=True):
+        for pixel in range(start - 1, start - 1 + length):
+            mask[pixel % height, pixel // height] = True
+    return mask
+
+
+def precision(true, predicted, empty_prediction_is_full):
+    """The metric of one image, by its definition."""
+    if not true.any():
+        return float(not predicted.any())
+    if not predicted.any():
+        predicted = np.full_like(true, empty_prediction_is_full)
+    iou = (true & predicted).sum() / (true | predicted).sum()
+    return np.mean([iou > threshold for threshold in np.arange(0.5, 1.0, 0.05)])
+
+
+@given(mask_stacks)
+def test_decoding_is_the_inverse_of_encoding(masks):
+    codes = encode_run_lengths(masks)
+    _, height, width = masks.shape
+    np.testing.assert_array_equal(decode_run_lengths(codes, height, width), masks)
+    np.testing.assert_array_equal([paint(code, height, width) for code in codes], masks)
+
+
+@given(mask_stacks, st.data())
+def test_mean_precision_is_that_of_the_definition(masks, data):
+    other = data.draw(st.one_of(hnp.arrays(bool, masks.shape), st.just(masks), st.just(np.zeros_like(masks))))
+    full = data.draw(st.booleans())
+    score = mean_precision_score(
+        np.array(encode_run_lengths(masks), dtype=object),
+        np.array(encode_run_lengths(other), dtype=object),
+        pixels=masks[0].size,
+        empty_prediction_is_full=full,
+    )
+    assert score == pytest.approx(np.mean([precision(a, b, full) for a, b in zip(masks, other, strict=True)]))
+
+
+@pytest.mark.parametrize("count", range(101))
+def test_a_threshold_must_be_exceeded_in_doubles(count):
+    found = mean_precision_score(np.array(["1 100"]), np.array([f"1 {count}" if count else ""]), pixels=100)
+    assert found == np.mean([count / 100 > threshold for threshold in np.arange(0.5, 1.0, 0.05)])
+
+
+def test_touching_runs_and_every_kind_of_blank_are_fine():
+    codes = ["1 2 3 2", "1 4", " 1  4\n", "1\t4", "+1 04"]
+    assert (decode_run_lengths(codes, 3, 2).sum(axis=(1, 2)) == 4).all()
+
+
+def test_missing_values_are_empty_masks():
+    nothing = np.array([np.nan, None, ""], dtype=object)
+    assert mean_precision_score(nothing, np.full(3, np.nan), pixels=4) == 1
+    assert mean_precision_score(nothing, np.array(["", "1 1", "1 4"], dtype=object), pixels=4) == pytest.approx(1 / 3)
+
+
+def test_an_empty_prediction_of_a_full_mask():
+    full, empty = np.array(["1 9"]), np.array([""])
+    assert mean_precision_score(full, empty, pixels=9) == 0
+    assert mean_precision_score(full, empty, pixels=9, empty_prediction_is_full=True) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("7", "odd count"),
+        ("1 3 10", "odd count"),
+        ("0 3", "below 1"),
+        ("5 0", "below 1"),
+        ("5 -1", "below 1"),
+        ("9 2", "past the end"),
+        ("11 1", "past the end"),
+        ("1 99999999999999999999999", "past the end"),
+        ("5 1 2 1", "not ascending"),
+        ("5 1 5 1", "not ascending"),
+        ("2 3 4 1", "overlap"),
+    ],
+)
+def test_malformed_codes_are_refused_by_kind(code, kind):
+    codes = ["", "1 9", code, "3 1"]
+    assert kind in [fault.kind for fault in segmentation.run_faults(*segmentation.whole_numbers(codes), 9)]
+    with pytest.raises(ValueError, match="code 2"):
+        decode_run_lengths(codes, 3, 3)
+
+
+@pytest.mark.parametrize(
+    "code", ["none", "1.5 3", "1 2x", "1-2 3", "-", "+ 1", "1,2", "１ ２", "1\xa02", "1_0 2", "\x00"]
+)
+def test_other_than_whole_numbers_are_refused(code):
+    with pytest.raises(ValueError, match="text 1"):
+        decode_run_lengths(["1 1", code], 3, 3)
+
+
+@given(st.lists(st.text(alphabet="0123456789+- .\tx٣\n", max_size=12), max_size=6))
+def test_numbers_are_those_of_int(texts):
+    def blank_separated(text):
+        return all(word.isascii() for word in text.split())
+
+    try:
+        expected = [[int(word) for word in text.split()] for text in texts if blank_separated(text)]
+    except ValueError:
+        expected = None
+    if expected is None or len(expected) < len(texts):
+        assert segmentation.not_whole_numbers(texts).any()
+        with pytest.raises(ValueError, match="whole numbers"):
+            segmentation.whole_numbers(texts)
+    else:
+        numbers, counts = segmentation.whole_numbers(texts)
+        limit = 1 << 40
+        assert numbers.tolist() == [min(max(number, -limit), limit) for row in expected for number in row]
+        assert counts.tolist() == [len(row) for row in expected]
+
+
+def test_no_codes_at_all():
+    assert decode_run_lengths([], 3, 3).shape == (0, 3, 3)
+    assert encode_run_lengths(np.zeros((0, 3, 3), dtype=bool)) == []
+    with pytest.raises(ValueError, match="no rows"):
+        mean_precision_score(np.array([]), np.array([]), pixels=9)
+
+
+def test_other_lengths_are_refused():
+    with pytest.raises(ValueError, match="shape"):
+        mean_precision_score(np.array(["1 1"]), np.array(["1 1", ""]), pixels=9)
