@@ -11,11 +11,42 @@ import pandas as pd
 from mlebench.preparation.synthetic import write_zip
 
 # Words that all use, and those that one writer likes.
-COMMON = "the of and to a in was that with it had from upon night house dark time eyes heart".split()
+COMMON = [
+    "the",
+    "of",
+    "and",
+    "to",
+    "a",
+    "in",
+    "was",
+    "that",
+    "with",
+    "it",
+    "had",
+    "from",
+    "upon",
+    "night",
+    "house",
+    "dark",
+    "time",
+    "eyes",
+    "heart",
+]
 FAVOURITES = {
-    "EAP": "lady balloon perhaps altogether therefore manner visage naïveté chamber valdemar".split(),
-    "HPL": "ancient gulfs hideous whispered cosmic slope cöllapse dreams streets curwen".split(),
-    "MWS": "misery affection raymond father hope feelings tears beloved plague æther".split(),
+    "EAP": [
+        "lady",
+        "balloon",
+        "perhaps",
+        "altogether",
+        "therefore",
+        "manner",
+        "visage",
+        "naïveté",
+        "chamber",
+        "valdemar",
+    ],
+    "HPL": ["ancient", "gulfs", "hideous", "whispered", "cosmic", "slope", "cöllapse", "dreams", "streets", "curwen"],
+    "MWS": ["misery", "affection", "raymond", "father", "hope", "feelings", "tears", "beloved", "plague", "æther"],
 }
 SHARES = {"EAP": 0.4, "HPL": 0.29, "MWS": 0.31}
 SEMICOLONS = {"EAP": 0.02, "HPL": 0.01, "MWS": 0.06}  # after a word; commas are as frequent with everybody
