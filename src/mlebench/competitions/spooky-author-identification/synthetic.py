@@ -11,40 +11,9 @@ import pandas as pd
 from mlebench.preparation.synthetic import write_zip
 
 # Words that all use, and those that one writer likes.
-COMMON = [
-    "the",
-    "of",
-    "and",
-    "to",
-    "a",
-    "in",
-    "was",
-    "that",
-    "with",
-    "it",
-    "had",
-    "from",
-    "upon",
-    "night",
-    "house",
-    "dark",
-    "time",
-    "eyes",
-    "heart",
-]
+COMMON = ["the", "of", "and", "to", "a", "in", "was", "that", "with", "it", "had", "from", "upon", "night", "house"]
 FAVOURITES = {
-    "EAP": [
-        "lady",
-        "balloon",
-        "perhaps",
-        "altogether",
-        "therefore",
-        "manner",
-        "visage",
-        "naïveté",
-        "chamber",
-        "valdemar",
-    ],
+    "EAP": ["lady", "balloon", "perhaps", "altogether", "therefore", "manner", "visage", "naïveté", "chamber", "cask"],
     "HPL": ["ancient", "gulfs", "hideous", "whispered", "cosmic", "slope", "cöllapse", "dreams", "streets", "curwen"],
     "MWS": ["misery", "affection", "raymond", "father", "hope", "feelings", "tears", "beloved", "plague", "æther"],
 }
