@@ -43,7 +43,7 @@ def image_bytes(pixels: np.ndarray, image_format: str) -> bytes:
 
 
 def png_bytes(pixels: np.ndarray) -> bytes:
-    """A PNG file; `pixels`: uint8, (height, width) grey or (height, width, 3) RGB."""
+    """A PNG file; `pixels`: uint8 or uint16, (height, width) grey, or uint8, (height, width, 3) RGB."""
     return image_bytes(pixels, "PNG")
 
 
