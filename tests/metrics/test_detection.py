@@ -5,14 +5,17 @@ import copy
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
+from mlebench import catalog
 from mlebench.metrics.detection import mean_average_precision_score
 
+CORNERS = ["x_min", "y_min", "x_max", "y_max"]
 V1 = {"iou_threshold": 0.4, "numbered_from_zero": True}
 
 
@@ -196,6 +199,39 @@ def test_of_boxes_with_equal_overlap_the_later_is_taken():
 def test_absurd_coordinates_are_scored():
     y_pred = [[9, 5, 0, *FAR], [1, 1, 0.9, 1e300, -1e300, 1e300, 1e300], [1, 1, 0.8, *BOX]]
     ours, theirs = both([[0, 5, *FAR], [1, 1, *BOX]], y_pred, [1.0, 1.0, 1.0])
+    assert ours == pytest.approx(theirs, abs=1e-12)
+
+
+@st.composite
+def submissions(draw):
+    """Answers and a submission of the radiograph competition: rows repeated and in any order, any class."""
+    boxes = {(f"image{image}", label) for image in range(4) for label in range(3) if draw(st.booleans())}
+    boxes |= {(f"image{image}", 14) for image in range(4)}
+    corner = st.integers(0, 6)
+    answers = pd.DataFrame(
+        [[image, label, draw(corner), draw(corner), 7, draw(st.integers(7, 9))] for image, label in sorted(boxes)],
+        columns=["image_id", "class_id", *CORNERS],
+    )
+    classes = st.sampled_from(["0", "1", "1.0", "1.9", "2", "-0.5", "-1", "-3.2", "14", "14.99", "15", "1e300"])
+    group = st.tuples(classes, st.sampled_from(["0.5", "0.9", "-1", "1e-3"]), *[corner.map(str)] * 2, *[classes] * 2)
+    cells = st.lists(group, min_size=1, max_size=4).map(lambda groups: " ".join(" ".join(group) for group in groups))
+    names = draw(st.permutations([f"image{image}" for image in range(4)] * 2))
+    return answers, pd.DataFrame({"image_id": names, "PredictionString": [draw(cells) for _ in names]})
+
+
+@given(submissions())
+def test_the_radiograph_competition_scores_as_v1(problem):
+    answers, submission = problem
+    y_true = [[int(image[5:]), *rest] for image, *rest in answers.itertuples(index=False)]
+    y_pred, sizes = [], []
+    for image, cell in submission.itertuples(index=False):
+        numbers = [float(word) for word in cell.split(" ")]
+        for at in range(0, len(numbers), 6):
+            label, confidence, x_min, y_min, x_max, y_max = numbers[at : at + 6]
+            y_pred.append([int(image[5:]), int(label), confidence, x_min, y_min, x_max, y_max])
+            sizes.append((x_max - x_min) * (y_max - y_min))
+    theirs = coco_score(np.array(y_true, float), np.array(y_pred, float), sizes, first_number=0)
+    ours = catalog.get("vinbigdata-chest-xray-abnormalities-detection").score(submission, answers)
     assert ours == pytest.approx(theirs, abs=1e-12)
 
 

@@ -6,6 +6,7 @@ All bytes depend on the arguments alone, never on the clock, so that one seed al
 from __future__ import annotations
 
 import io
+import struct
 import wave
 import zipfile
 from collections.abc import Mapping
@@ -61,3 +62,40 @@ def wav_bytes(samples: np.ndarray, rate: int) -> bytes:
         file.setframerate(rate)
         file.writeframes((np.clip(samples, -1, 1) * 32767).astype("<i2").tobytes())
     return buffer.getvalue()
+
+
+def dicom_bytes(pixels: np.ndarray, uid: str, facts: Mapping[tuple[int, int], tuple[str, str]] | None = None) -> bytes:
+    """A DICOM file of one grey picture, uncompressed; `pixels`: uint16, (height, width).
+
+    `uid` is the picture's own number, digits and dots. `facts` adds elements of text, (kind, value) by tag:
+    `{(0x0010, 0x0040): ("CS", "F")}` is the patient's sex.
+    """
+    height, width = pixels.shape
+    radiograph = "1.2.840.10008.5.1.4.1.1.1.1"
+    texts = {(0x0008, 0x0016): ("UI", radiograph), (0x0008, 0x0018): ("UI", uid), (0x0008, 0x0060): ("CS", "DX")}
+    texts[0x0028, 0x0004] = ("CS", "MONOCHROME2")
+    shorts = {0x0002: 1, 0x0010: height, 0x0011: width, 0x0100: 16, 0x0101: 16, 0x0102: 15, 0x0103: 0}
+    elements = {tag: (kind, value.encode("ascii")) for tag, (kind, value) in {**texts, **(facts or {})}.items()}
+    elements |= {(0x0028, element): ("US", struct.pack("<H", value)) for element, value in shorts.items()}
+    elements[0x7FE0, 0x0010] = ("OW", pixels.astype("<u2").tobytes())
+    meta = _dicom_elements(
+        {
+            (0x0002, 0x0001): ("OB", b"\0\1"),
+            (0x0002, 0x0002): ("UI", radiograph.encode()),
+            (0x0002, 0x0003): ("UI", uid.encode()),
+            (0x0002, 0x0010): ("UI", b"1.2.840.10008.1.2.1"),  # explicit kinds, little endian
+            (0x0002, 0x0012): ("UI", b"2.25.1"),
+        }
+    )
+    length = _dicom_elements({(0x0002, 0x0000): ("UL", struct.pack("<I", len(meta)))})
+    return b"".join([bytes(128), b"DICM", length, meta, _dicom_elements(elements)])
+
+
+def _dicom_elements(elements: Mapping[tuple[int, int], tuple[str, bytes]]) -> bytes:
+    """Elements in the order of their tags; values are padded to an even length."""
+    parts = []
+    for (group, element), (kind, value) in sorted(elements.items()):
+        padded = value + (b"\0" if kind in ("UI", "OB") else b" ") * (len(value) % 2)
+        size = struct.pack("<HI", 0, len(padded)) if kind in ("OB", "OW") else struct.pack("<H", len(padded))
+        parts += [struct.pack("<HH", group, element), kind.encode(), size, padded]
+    return b"".join(parts)
