@@ -1,0 +1,333 @@
+"""Sandbox from Linux namespaces, set up by the program `bwrap`; needs neither root nor an image.
+
+What an agent sees is built from an empty root: `/usr`, little of `/etc`, its own folders. `docs/sandbox.md` says
+what holds and which test shows it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import IO
+
+from mlebench.errors import SandboxError
+from mlebench.sandbox import Limits, Outcome, World
+from mlebench.sandbox.launcher import AGENT
+from mlebench.sandbox.processes import send
+from mlebench.sandbox.watch import Watched, environment, scratch_folder, watch
+
+HERE = Path(__file__).parent
+RUN = "/run/mlebench"
+HOST_FILES = (  # all else of /etc stays outside
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/alternatives",
+    "/etc/fonts",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/ssl/certs",
+    "/nix/store",
+    "/sys/devices/system/cpu",
+    "/sys/devices/system/node",
+)
+ETC = {
+    "passwd": f"root:x:0:0::/:/bin/false\nagent:x:{AGENT}:{AGENT}::/tmp/home:/bin/sh\n",
+    "group": f"root:x:0:\nagent:x:{AGENT}:\n",
+    "hosts": "127.0.0.1 localhost sandbox\n",
+    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+}
+NEEDED_OPTIONS = ("--args", "--disable-userns", "--size", "--perms", "--info-fd")
+DEFAULT_SHARED_MEMORY = 4 << 30
+
+
+class Bubblewrap:
+    """Runs a program in namespaces of its own. See `mlebench.sandbox.Sandbox`."""
+
+    name = "bubblewrap"
+
+    def unavailable(self) -> str | None:
+        """Why this machine can't use it and what to do about it; None if it can."""
+        return _unavailable()
+
+    def run(self, world: World, command: Sequence[str], limits: Limits, output: Path) -> Outcome:
+        """Run `command` inside; see `mlebench.sandbox.Sandbox.run`.
+
+        The calling thread must live until then, and does, for it waits: the kernel kills the sandbox when the
+        thread that started it ends, be it by SIGKILL.
+        """
+        if reason := self.unavailable():
+            raise SandboxError(reason)
+        _require_readable(world)
+        with scratch_folder() as scratch:
+            _fill_scratch(scratch)
+            writable = [world.submission, world.code, world.logs, scratch / "tmp"]
+            ready, say_ready = os.pipe()
+            told, tell = os.pipe()
+            try:
+                inside = _inside_command(world, command, limits, say_ready)
+                options = [*_world_options(world, scratch, limits), "--info-fd", str(tell)]
+                with _argument_file(options) as arguments:
+                    process = subprocess.Popen(
+                        [*_launcher(writable), "bwrap", "--args", str(arguments.fileno()), "--", *inside],
+                        env={"USER": "agent", "LOGNAME": "agent", **environment(world, "/tmp/home", "/tmp")},
+                        stdin=subprocess.DEVNULL,
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.STDOUT,
+                        start_new_session=True,  # Ctrl-C at the terminal is for us, not for the agent
+                        pass_fds=(say_ready, tell, arguments.fileno()),
+                    )
+            except BaseException:
+                os.close(ready)
+                os.close(told)
+                raise
+            finally:
+                os.close(say_ready)
+                os.close(tell)
+            with os.fdopen(told) as news:
+                inmates = _Inmates(process, news.fileno())
+                watched = Watched(process, ready, writable, inmates.kill, inmates.shared_memory)
+                return watch(watched, limits, output)
+
+
+class _Inmates:
+    """What runs inside, reached through its first process."""
+
+    def __init__(self, process: subprocess.Popen[bytes], news: int) -> None:
+        self._process, self._news, self._said = process, news, b""
+        os.set_blocking(news, False)
+
+    def first(self) -> int | None:
+        """The first process inside, by its number outside; None as long as there is none."""
+        with suppress(BlockingIOError):
+            self._said += os.read(self._news, 4096)
+        told = re.search(rb'"child-pid": (\d+)\b', self._said)
+        return int(told[1]) if told and self._process.poll() is None else None
+
+    def kill(self) -> None:
+        """Kill all; the kernel ends the first process only after all others are gone."""
+        first = self.first()
+        if first is not None:
+            send(signal.SIGKILL, [first])
+        elif self._process.poll() is None:  # still being set up; what there is dies with its parent
+            self._process.kill()
+
+    def shared_memory(self) -> int:
+        """Bytes that lie in the inside's /dev/shm."""
+        with suppress(OSError):
+            if (first := self.first()) is not None:
+                state = os.statvfs(f"/proc/{first}/root/dev/shm")
+                return (state.f_blocks - state.f_bfree) * state.f_frsize
+        return 0
+
+
+# --- how the sandbox is entered
+
+
+def _is_real_root() -> bool:
+    """Root of the machine, and not merely of a container's user namespace."""
+    if os.geteuid() != 0:
+        return False
+    return Path("/proc/self/uid_map").read_text().split() == ["0", "0", "4294967295"]
+
+
+def _own_python() -> str:
+    """The interpreter that runs our own scripts, outside any virtual environment."""
+    return os.path.realpath(sys.executable)
+
+
+def _launcher(folders: Sequence[Path]) -> list[str]:
+    if not _is_real_root():
+        return []
+    return [_own_python(), "-I", "-S", str(HERE / "launcher.py"), *map(str, folders), "--"]
+
+
+def _isolation() -> list[str]:
+    options = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+    options += ["--hostname", "sandbox", "--die-with-parent", "--cap-drop", "ALL"]
+    if _is_real_root():  # the relay becomes the agent's user, and these are gone
+        return [*options, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    return [*options, "--unshare-user", "--disable-userns", "--uid", str(AGENT), "--gid", str(AGENT)]
+
+
+def _inside_command(world: World, command: Sequence[str], limits: Limits, ready: int) -> list[str]:
+    settings = {
+        "ports": {port: f"{RUN}/{port}.sock" for port in world.sockets},
+        "limits": _kernel_limits(limits),
+        "cpus": None if limits.cpus is None else list(limits.cpus),
+        "user": AGENT if _is_real_root() else None,
+        "ready": ready,
+    }
+    return [_own_python(), "-I", "-S", f"{RUN}/relay.py", json.dumps(settings), *command]
+
+
+def _kernel_limits(limits: Limits) -> dict[str, int]:
+    """Limits that the kernel enforces on each process, beside those that are sampled."""
+    found = {"CORE": 0}
+    if limits.memory_bytes is not None:
+        # Twice: sampling is to see a single process overstep, and programs reserve more than they use.
+        found["DATA"] = 2 * limits.memory_bytes
+    if limits.disk_bytes is not None:
+        found["FSIZE"] = limits.disk_bytes + (1 << 20)
+    if limits.processes is not None and _counts_processes_by_namespace():
+        found["NPROC"] = limits.processes + 2
+    return found
+
+
+def _counts_processes_by_namespace() -> bool:
+    """Before Linux 5.14, all processes of the user on the machine counted."""
+    version = os.uname().release.split("-")[0].split(".")
+    return (int(version[0]), int(version[1])) >= (5, 14)
+
+
+def _argument_file(options: Sequence[str]) -> IO[bytes]:
+    """The options in a file: a command line could be read from inside, and names places of the host."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115
+    file.write(b"\0".join(os.fsencode(option) for option in options))
+    file.seek(0)
+    return file
+
+
+# --- what stands inside
+
+
+def _world_options(world: World, scratch: Path, limits: Limits) -> list[str]:
+    options = [*_isolation(), *_system_options(limits)]
+    options += ["--bind", str(scratch / "tmp"), "/tmp", *_parents(Path("/var/tmp")), "--symlink", "/tmp", "/var/tmp"]
+    for name in ETC:
+        options += ["--ro-bind", str(scratch / name), f"/etc/{name}"]
+    for prefix in _python_prefixes(world.python):
+        options += [*_parents(prefix), "--ro-bind", str(prefix), str(prefix)]
+    options += ["--perms", "0755", "--dir", "/home"]
+    for name in ("data", "agent"):
+        options += ["--ro-bind", str(getattr(world, name)), f"/home/{name}"]
+    for name in ("submission", "code", "logs"):
+        options += ["--bind", str(getattr(world, name)), f"/home/{name}"]
+    for name, file in world.home_files.items():
+        options += ["--ro-bind", str(file), f"/home/{name}"]
+    options += [*_parents(Path(RUN, "x")), "--ro-bind", str(HERE / "relay.py"), f"{RUN}/relay.py"]
+    for port, socket in world.sockets.items():
+        options += ["--ro-bind", str(socket), f"{RUN}/{port}.sock"]
+    options += _gpu_options(world.environment)
+    # What bwrap made itself lies in memory, without bound: nobody may write there.
+    return [*options, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/home/code"]
+
+
+def _system_options(limits: Limits) -> list[str]:
+    options = ["--perms", "0755", "--dir", "/etc", "--ro-bind", "/usr", "/usr"]
+    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+        path = Path("/", name)
+        if path.is_symlink():
+            options += ["--symlink", str(path.readlink()), str(path)]
+        elif path.is_dir():
+            options += ["--ro-bind", str(path), str(path)]
+    for path in HOST_FILES:
+        if Path(path).exists():
+            options += [*_parents(Path(path)), "--ro-bind", path, path]
+    shared = DEFAULT_SHARED_MEMORY if limits.memory_bytes is None else max(limits.memory_bytes // 2, 1 << 20)
+    options += ["--proc", "/proc", "--dev", "/dev"]
+    return [*options, "--perms", "1777", "--size", str(shared), "--tmpfs", "/dev/shm"]
+
+
+def _parents(path: Path) -> list[str]:
+    """Make the folders above `path`, open to the agent, which in a root's sandbox is another user."""
+    found = []
+    for parent in list(reversed(path.parents))[1:]:
+        found += ["--perms", "0755", "--dir", str(parent)]
+    return found
+
+
+def _python_prefixes(prefix: Path | None) -> list[Path]:
+    """Folders that must be there for the agent's environment and for our relay; nested ones once."""
+    wanted = [Path(_own_python()).parent.parent]
+    if prefix is not None:
+        wanted += [prefix.absolute(), Path(os.path.realpath(prefix / "bin" / "python3")).parent.parent]
+        with suppress(OSError):
+            for line in (prefix / "pyvenv.cfg").read_text().splitlines():
+                name, _, value = line.partition("=")
+                if name.strip() == "home":  # links in bin/ may go through here
+                    wanted.append(Path(value.strip()).parent)
+    home = Path.home()
+    found: list[Path] = []
+    for path in sorted(set(wanted)):
+        if path in (home, home / ".local", *home.parents):
+            raise SandboxError(f"the Python environment {path} would show {home} to the agent; use one of its own")
+        if not any(path.is_relative_to(known) for known in (Path("/usr"), *found)):
+            found.append(path)
+    return found
+
+
+def _gpu_options(environment: Mapping[str, str]) -> list[str]:
+    """NVIDIA's devices, if the environment names any as visible."""
+    if environment.get("CUDA_VISIBLE_DEVICES", "-1") in ("", "-1"):
+        return []
+    options = []
+    for device in sorted(Path("/dev").glob("nvidia*")):
+        options += ["--dev-bind", str(device), str(device)]
+    return options
+
+
+def _fill_scratch(scratch: Path) -> None:
+    (scratch / "tmp" / "home").mkdir(parents=True)
+    for name, text in ETC.items():
+        (scratch / name).write_text(text)
+        (scratch / name).chmod(0o644)
+
+
+def _require_readable(world: World) -> None:
+    """Under root the agent is another user, to whom the data must be readable."""
+    if not _is_real_root():
+        return
+    for path in (world.data, world.agent, *world.home_files.values()):
+        needed = 0o005 if path.is_dir() else 0o004
+        if path.stat().st_mode & needed != needed:
+            raise SandboxError(f"{path} must be readable to all: chmod -R a+rX '{path}'")
+
+
+# --- whether this machine can
+
+
+@cache
+def _unavailable() -> str | None:
+    if sys.platform != "linux":
+        return "bubblewrap needs Linux. On another system, run mlebench in a Linux machine or virtual machine."
+    if shutil.which("bwrap") is None:
+        return "the program bwrap is missing; install it, with `apt-get install bubblewrap` for example."
+    if missing := [option for option in NEEDED_OPTIONS if option not in _help()]:
+        return f"bwrap is too old, it lacks {', '.join(missing)}; install bubblewrap 0.8 or later."
+    trial = [*_isolation(), "--ro-bind", "/", "/", "--proc", "/proc", "--", "true"]
+    result = subprocess.run([*_launcher([]), "bwrap", *trial], capture_output=True, text=True, check=False)
+    if result.returncode == 0:
+        return None
+    return f"namespaces can't be made ({' '.join(result.stderr.split())[-300:]}). {_advice()}"
+
+
+def _help() -> str:
+    return subprocess.run(["bwrap", "--help"], capture_output=True, text=True, check=False).stdout
+
+
+def _advice() -> str:
+    """What an administrator has to change, by what the kernel says."""
+    for name, bad in (
+        ("kernel.unprivileged_userns_clone", "0"),
+        ("kernel.apparmor_restrict_unprivileged_userns", "1"),
+        ("user.max_user_namespaces", "0"),
+    ):
+        with suppress(OSError):
+            if Path("/proc/sys", *name.split(".")).read_text().strip() == bad:
+                good = {"0": "1", "1": "0"}[bad] if name.startswith("kernel") else "65536"
+                return f"An administrator can allow it: `sysctl -w {name}={good}`."
+    return (
+        "In a container, start it with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined "
+        "--security-opt systempaths=unconfined`; elsewhere ask an administrator to allow user namespaces."
+    )

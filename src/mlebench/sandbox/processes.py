@@ -1,0 +1,88 @@
+"""The processes of this machine: who descends from whom, and what they use. Standard library only on Linux."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Process:
+    """What a process uses."""
+
+    parent: int
+    threads: int
+    resident_bytes: int
+
+
+def processes() -> dict[int, Process]:
+    """All processes that can be seen, by id; zombies too."""
+    return _from_proc() if sys.platform == "linux" else _from_psutil()
+
+
+def _from_proc() -> dict[int, Process]:
+    """One file a process: five times cheaper than psutil, and this runs several times a second."""
+    found = {}
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        if name.isdigit():
+            with suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
+                # The name of the program stands in parentheses and may hold anything.
+                fields = file.read().rpartition(b")")[2].split()
+                found[int(name)] = Process(int(fields[1]), int(fields[17]), int(fields[21]) * _PAGE)
+    return found
+
+
+def _from_psutil() -> dict[int, Process]:
+    import psutil
+
+    found = {}
+    for process in psutil.process_iter():
+        with suppress(psutil.Error), process.oneshot():
+            found[process.pid] = Process(process.ppid(), process.num_threads(), process.memory_info().rss)
+    return found
+
+
+def descendants(of: int, table: Mapping[int, Process]) -> list[int]:
+    """Children, grandchildren and so on of the process `of`, without itself."""
+    children = defaultdict(list)
+    for pid, process in table.items():
+        children[process.parent].append(pid)
+    found, open_ends = [], [of]
+    while open_ends:
+        more = children.pop(open_ends.pop(), [])
+        found += more
+        open_ends += more
+    return found
+
+
+def send(number: signal.Signals, pids: Collection[int]) -> None:
+    """Send a signal to those of `pids` that still are there."""
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def proportional_bytes(pid: int) -> tuple[int, int] | None:
+    """Private memory and shared memory of a process, pages of several processes divided between them.
+
+    Files that are merely mapped don't count: the kernel can drop them. None where the kernel doesn't tell.
+    """
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+    except (OSError, ValueError):
+        return None
+    kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in lines}
+    if "Pss" not in kilobytes:
+        return None
+    swapped = kilobytes.get("SwapPss", 0)
+    # Kernels before 5.4 tell only the sum.
+    private = kilobytes.get("Pss_Anon", kilobytes["Pss"])
+    return (private + swapped) * 1024, kilobytes.get("Pss_Shmem", 0) * 1024

@@ -1,0 +1,315 @@
+"""What all back-ends share: keep watch over a program's processes until they end or break a limit.
+
+Memory, processes and disk are sampled, about five times a second, and never at more than a tenth of a
+processor's cost; between two samples a limit can be overstepped. Where the kernel can enforce a limit itself,
+a back-end sets that too (see docs/sandbox.md).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from mlebench.errors import SandboxError
+from mlebench.sandbox import Limits, Outcome, World
+from mlebench.sandbox.processes import Process, descendants, processes, proportional_bytes, send
+
+FOLDERS = ("data", "submission", "code", "logs", "agent")  # below /home
+VALIDATION_PORT = 5000
+PAUSE = 0.2  # seconds between samples
+SHARE = 9  # and at least so many times what a sample costs
+SLICE = 2000  # directory entries counted between two looks at the clock
+OUTPUT_HEAD = 60 << 20
+OUTPUT_TAIL = 4 << 20
+RESERVE_MEMORY = 256 << 20  # the machine keeps these, whoever uses them up
+RESERVE_DISK = 256 << 20
+KILL_SECONDS = 60
+OVERHEAD_TASKS = 4  # the sandbox's own processes
+UNMEASURABLE = 1 << 62
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A program that has been started, and the means to watch it.
+
+    `process` is the outermost process, with its output in a pipe; all others descend from it. `ready` is the
+    reading end of a pipe that says whether the program was reached. `kill` kills all its processes.
+    `shared_memory` tells how much memory its in-memory file system holds.
+    """
+
+    process: subprocess.Popen[bytes]
+    ready: int
+    folders: Sequence[Path]
+    kill: Callable[[], None]
+    shared_memory: Callable[[], int] = lambda: 0
+
+
+@dataclass
+class _Use:
+    """What the program uses, as far as it was seen."""
+
+    tree: list[int] = field(default_factory=list)
+    tasks: int = 0
+    peak_memory: int = 0
+    peak_disk: int = 0
+
+
+def watch(watched: Watched, limits: Limits, output: Path) -> Outcome:
+    """Wait until the program ends or breaks a limit, kill what is left of it, and say how it ended.
+
+    Raises SandboxError if the program was never reached, or if the machine itself runs out of memory or disk.
+    """
+    started = time.monotonic()
+    use = _Use()
+    try:
+        with _captured(watched.process, output):
+            try:
+                broken = _wait(watched, limits, use, started)
+                seconds = time.monotonic() - started
+                own_code = watched.process.poll()
+            finally:
+                watched.kill()
+                _reap(watched.process)
+        _require_ready(watched.ready, output)
+    finally:
+        os.close(watched.ready)
+    make_accessible(watched.folders)
+    use.peak_disk = max(use.peak_disk, measure(watched.folders))
+    if broken is None and limits.disk_bytes is not None and use.peak_disk > limits.disk_bytes:
+        broken = _disk_full(use.peak_disk, limits)
+    if broken is None:
+        broken = ("completed", "") if own_code == 0 else ("agent-error", _code_message(own_code))
+    end, message = broken
+    return Outcome(end, own_code, seconds, use.peak_memory, use.peak_disk, message)
+
+
+def _wait(watched: Watched, limits: Limits, use: _Use, started: float) -> tuple[str, str] | None:
+    """The end and its reason if a limit is broken, else None."""
+    deadline = started + limits.seconds
+    kill_at = None
+    disk = _disk_use(watched.folders)
+    pause = 0.02  # short programs end soon
+    while not _ended(watched.process, min(pause, max(0.0, (kill_at or deadline) - time.monotonic()))):
+        before = time.monotonic()
+        broken = _sample(watched, limits, use, disk)
+        if broken:
+            return broken
+        now = time.monotonic()
+        if kill_at is None and now >= deadline:
+            send(signal.SIGTERM, use.tree)
+            kill_at = now + limits.grace_seconds
+        elif kill_at is not None and now >= kill_at:
+            break
+        pause = max(min(PAUSE, 2 * pause), SHARE * (now - before))
+    return None if kill_at is None else ("timeout", f"the time limit of {limits.seconds:g} seconds was reached")
+
+
+def _ended(process: subprocess.Popen[bytes], timeout: float) -> bool:
+    try:
+        process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _sample(watched: Watched, limits: Limits, use: _Use, disk: Iterator[int | None]) -> tuple[str, str] | None:
+    """Look once at everything; the end and its reason if a limit is broken."""
+    table = processes()
+    use.tree = descendants(watched.process.pid, table)
+    use.tasks = sum(table[pid].threads for pid in use.tree)
+    memory = memory_use(use.tree, table, watched.shared_memory(), limits.memory_bytes)
+    use.peak_memory = max(use.peak_memory, memory)
+    if limits.memory_bytes is not None and memory > limits.memory_bytes:
+        return "out-of-memory", f"{_megabytes(memory)} in use, {_megabytes(limits.memory_bytes)} allowed"
+    if limits.processes is not None and use.tasks > limits.processes + OVERHEAD_TASKS:
+        return "agent-error", f"{use.tasks:,} processes and threads, {limits.processes:,} allowed"
+    _require_reserves(watched.folders)
+    if (used := next(disk)) is not None:
+        if limits.disk_bytes is not None and used > limits.disk_bytes:
+            return _disk_full(used, limits)
+        if used < UNMEASURABLE:
+            use.peak_disk = max(use.peak_disk, used)
+    return None
+
+
+def memory_use(tree: Collection[int], table: Mapping[int, Process], shared: int, limit: int | None) -> int:
+    """Bytes that the processes of `tree` use together, `shared` being held by an in-memory file system.
+
+    The sum of resident sizes is cheap but counts shared pages many times over; only where it exceeds the limit
+    the kernel is asked for proportions, which takes milliseconds a gigabyte.
+    """
+    resident = sum(table[pid].resident_bytes for pid in tree) + shared
+    if limit is None or resident <= limit:
+        return resident
+    private = mapped = 0
+    for pid in tree:
+        proportional = proportional_bytes(pid) or (table[pid].resident_bytes, 0)
+        private += proportional[0]
+        mapped += proportional[1]
+    return private + max(mapped, shared)
+
+
+def _disk_use(folders: Sequence[Path]) -> Iterator[int | None]:
+    """Measure again and again, a slice at each call: bytes when a round is over, None within one."""
+    while True:
+        total = 0
+        for count, size in enumerate(_sizes(folders)):
+            total += size
+            if count % SLICE == SLICE - 1:
+                yield None
+        yield total
+
+
+def measure(folders: Sequence[Path]) -> int:
+    """Bytes on disk below the folders; links are not followed, holes don't count.
+
+    What can't be looked into counts as endless: it must not be a place to hide in.
+    """
+    return sum(_sizes(folders))
+
+
+def _sizes(folders: Sequence[Path]) -> Iterator[int]:
+    pending = [os.fspath(folder) for folder in folders]
+    while pending:
+        try:
+            with os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    with suppress(FileNotFoundError):
+                        yield entry.stat(follow_symlinks=False).st_blocks * 512
+                        if entry.is_dir(follow_symlinks=False):
+                            pending.append(entry.path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # gone meanwhile
+        except OSError:  # no permission, or nested deeper than a path can say
+            yield UNMEASURABLE
+
+
+def _disk_full(used: int, limits: Limits) -> tuple[str, str]:
+    if used >= UNMEASURABLE:
+        return "disk-full", "a folder can't be measured: it is unreadable or nested too deeply"
+    return "disk-full", f"{_megabytes(used)} on disk, {_megabytes(limits.disk_bytes or 0)} allowed"
+
+
+def _require_reserves(folders: Sequence[Path]) -> None:
+    """Stop before the machine itself is in need; who is to blame can't be told, so nobody is."""
+    for folder in folders:
+        state = os.statvfs(folder)
+        if state.f_bavail * state.f_frsize < RESERVE_DISK:
+            raise SandboxError(f"less than {_megabytes(RESERVE_DISK)} of disk are left at {folder}")
+    with suppress(OSError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:") and int(line.split()[1]) * 1024 < RESERVE_MEMORY:
+                raise SandboxError(f"less than {_megabytes(RESERVE_MEMORY)} of the machine's memory are left")
+
+
+def _require_ready(ready: int, output: Path) -> None:
+    os.set_blocking(ready, False)
+    try:
+        said = os.read(ready, 16)
+    except BlockingIOError:
+        said = b""
+    if said != b"ready":
+        with output.open("rb") as file:
+            tail = file.read(2000).decode(errors="replace").strip()
+        raise SandboxError(f"the sandbox could not be set up: {tail or 'it ended without a word'}")
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(KILL_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        raise SandboxError(f"process {process.pid} does not end although it was killed") from error
+
+
+@contextmanager
+def _captured(process: subprocess.Popen[bytes], output: Path) -> Iterator[None]:
+    """Copy what the program prints to the file `output`: its beginning at once, its end at the end."""
+    assert process.stdout is not None
+    with output.open("wb") as file:
+        pump = threading.Thread(target=_pump, args=(process.stdout, file), daemon=True)
+        pump.start()
+        try:
+            yield
+        finally:
+            pump.join(KILL_SECONDS)
+            process.stdout.close()
+
+
+def _pump(source: IO[bytes], file: IO[bytes]) -> None:
+    written = kept = dropped = 0
+    tail: deque[bytes] = deque()
+    while block := os.read(source.fileno(), 1 << 16):
+        if written < OUTPUT_HEAD:
+            file.write(block)
+            file.flush()
+            written += len(block)
+            continue
+        tail.append(block)
+        kept += len(block)
+        while kept > OUTPUT_TAIL:
+            gone = len(tail.popleft())
+            kept -= gone
+            dropped += gone
+    if dropped:
+        file.write(f"\n[{dropped:,} bytes are left out here]\n".encode())
+    file.writelines(tail)
+
+
+def _code_message(code: int | None) -> str:
+    if code is not None and code > 128:
+        with suppress(ValueError):
+            return f"ended by {signal.Signals(code - 128).name}"
+    return f"exit code {code}"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / (1 << 20):,.0f} MiB"
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A temporary folder for the agent, removed whatever it left there."""
+    folder = Path(tempfile.mkdtemp(prefix="mlebench-"))
+    try:
+        yield folder
+    finally:
+        make_accessible([folder])
+        subprocess.run(["rm", "-rf", "--", folder], check=False, stderr=subprocess.DEVNULL)
+
+
+def make_accessible(folders: Sequence[Path]) -> None:
+    """Give the folders back to us, whatever rights an agent, by now dead, left on its files."""
+    if os.geteuid() == 0:
+        owner = f"{os.geteuid()}:{os.getegid()}"
+        subprocess.run(["chown", "-Rh", owner, *folders], check=False, stderr=subprocess.DEVNULL)
+    subprocess.run(["chmod", "-R", "u+rwX,ug-s", *folders], check=False, stderr=subprocess.DEVNULL)
+
+
+def environment(world: World, home: str, temporary: str) -> dict[str, str]:
+    """What an agent finds in its environment, as paths of the inside."""
+    path = ["/usr/local/bin", "/usr/bin", "/bin"]
+    found = {
+        "PATH": os.pathsep.join([str(world.python / "bin"), *path] if world.python else path),
+        "HOME": home,
+        "TMPDIR": temporary,
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "NO_COLOR": "1",
+        "COLUMNS": "200",
+        **{f"{name.upper()}_DIR": f"/home/{name}" for name in FOLDERS},
+    }
+    if "instructions.txt" in world.home_files:
+        found["INSTRUCTIONS_FILE"] = "/home/instructions.txt"
+    if VALIDATION_PORT in world.sockets:
+        found["VALIDATION_URL"] = f"http://localhost:{VALIDATION_PORT}/validate"
+    return {**found, **world.environment}

@@ -1,0 +1,162 @@
+"""Every back-end that this machine has must pass the suite that ships with the package."""
+
+import os
+import shutil
+import subprocess
+import sys
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+
+import mlebench
+from mlebench.errors import UsageError
+from mlebench.sandbox import SANDBOXES, Limits, Outcome, find_sandbox
+from mlebench.sandbox.checks import SANDBOX_CHECKS, CheckFailed, exceptions
+from mlebench.sandbox.unsandboxed import Unsandboxed
+
+USABLE = [name for name in SANDBOXES if find_sandbox(name).unavailable() is None]
+SYSTEM_PYTHON = "/usr/bin/python3"
+NOBODY = 65534
+
+
+@pytest.mark.parametrize("check", SANDBOX_CHECKS, ids=attrgetter("__name__"))
+@pytest.mark.parametrize("name", SANDBOXES)
+def test_sandbox(name, check, tmp_path):
+    sandbox = find_sandbox(name)
+    if reason := sandbox.unavailable():
+        pytest.skip(reason)
+    if reason := exceptions(sandbox).get(check.__name__):
+        pytest.skip(f"can't hold: {reason}")
+    check(sandbox, tmp_path)
+
+
+def test_the_strict_sandbox_has_no_exceptions():
+    assert not exceptions(find_sandbox("bubblewrap"))
+
+
+def test_exceptions_name_checks():
+    assert set(Unsandboxed.exceptions) <= {check.__name__ for check in SANDBOX_CHECKS}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="not root, so test_sandbox is the rootless case")
+def test_bubblewrap_without_root(tmp_path_factory):
+    """The same checks, run by a user who owns nothing, with the system's Python and no package of ours installed."""
+    if "bubblewrap" not in USABLE:
+        pytest.skip("no bubblewrap")
+    if not Path(SYSTEM_PYTHON).exists():
+        pytest.skip(f"no {SYSTEM_PYTHON} that another user may run")
+    folder = Path("/tmp") / f"mlebench-rootless-{os.getpid()}"
+    package = folder / "mlebench"
+    try:
+        package.mkdir(parents=True)
+        source = Path(mlebench.__file__).parent
+        for name in ("__init__.py", "errors.py"):
+            shutil.copy(source / name, package / name)
+        shutil.copytree(source / "sandbox", package / "sandbox", ignore=shutil.ignore_patterns("__pycache__"))
+        result = subprocess.run(
+            [SYSTEM_PYTHON, "-B", "-m", "mlebench.sandbox.checks", "bubblewrap"],
+            cwd=folder,
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(folder), "HOME": str(folder), "LANG": "C.UTF-8"},
+            user=NOBODY,
+            group=NOBODY,
+            extra_groups=[],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        shutil.rmtree(folder)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.count("passed") == len(SANDBOX_CHECKS)
+
+
+class _Broken:
+    """Pretends that everything went well."""
+
+    name = "broken"
+
+    def unavailable(self):
+        return None
+
+    def run(self, world, command, limits, output):
+        output.write_text("{}\n")
+        return Outcome("completed", 0, 0.1, 0, 0)
+
+
+@pytest.mark.parametrize("check", SANDBOX_CHECKS, ids=attrgetter("__name__"))
+def test_each_check_can_fail(check, tmp_path):
+    if check.__name__ in ("data_and_agent_are_read_only", "the_hosts_environment_stays_outside"):
+        pytest.skip("what a program can't do is shown by its silence; see test_a_check_sees_what_none_allows")
+    with pytest.raises((CheckFailed, KeyError)):
+        check(_Broken(), tmp_path)
+
+
+@pytest.mark.parametrize("check", SANDBOX_CHECKS, ids=attrgetter("__name__"))
+def test_a_check_sees_what_none_allows(check, tmp_path):
+    if check.__name__ not in Unsandboxed.exceptions:
+        pytest.skip("holds without a sandbox too")
+    if check.__name__ == "host_files_and_labels_are_out_of_sight":
+        pytest.skip("would walk the whole disk; test_hostile_agent.py shows it")
+    with pytest.raises(CheckFailed):
+        check(Unsandboxed(), tmp_path)
+
+
+def test_a_name_that_is_none():
+    with pytest.raises(UsageError, match="there are bubblewrap, none"):
+        find_sandbox("chroot")
+
+
+def test_a_sandbox_that_is_missing_says_what_to_do(monkeypatch, tmp_path):
+    code = "from mlebench.sandbox.bubblewrap import Bubblewrap; print(Bubblewrap().unavailable())"
+    result = subprocess.run(
+        [sys.executable, "-c", code], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True
+    )
+    assert "apt-get install bubblewrap" in result.stdout
+
+
+def test_a_bwrap_that_is_too_old_or_forbidden_says_what_to_do(tmp_path):
+    code = "from mlebench.sandbox.bubblewrap import Bubblewrap; print(Bubblewrap().unavailable())"
+    for script, expected in (
+        ("echo --args", "0.8 or later"),
+        ("[ $1 = --help ] && echo '--args --disable-userns --size --perms --info-fd' || exit 1", "namespaces"),
+    ):
+        program = tmp_path / "bwrap"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        result = subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert expected in result.stdout
+
+
+def test_many_open_connections_do_not_stop_the_relay(tmp_path):
+    from mlebench.sandbox.checks import http_server, run_probe
+
+    if "bubblewrap" not in USABLE:
+        pytest.skip("no bubblewrap")
+    code = """
+import json, os, socket, urllib.request
+idle = [socket.create_connection(("localhost", 5000)) for _ in range(100)]
+for client in idle[:50]: client.send(b"\\0" * 1000)
+with urllib.request.urlopen("http://localhost:5000/still-there") as answer:
+    print(json.dumps(answer.read().decode()))
+"""
+    with http_server() as path:
+        found = run_probe(find_sandbox("bubblewrap"), tmp_path, code, sockets={5000: path})
+    assert found == "you asked for /still-there"
+
+
+def test_processors_are_chosen(tmp_path):
+    from mlebench.sandbox.checks import run_code
+
+    one = min(os.sched_getaffinity(0))
+    for name in USABLE:
+        ran = run_code(
+            find_sandbox(name), tmp_path / name, "import os; print(os.sched_getaffinity(0))", Limits(20, cpus=[one])
+        )
+        assert ran.output == f"{{{one}}}\n"
