@@ -1,0 +1,66 @@
+"""A run as types that strict JSON has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from mlebench.report import formatting, statistics
+from mlebench.report.results import AttemptResult, RunResults
+from mlebench.report.statistics import Estimate, SplitStatistics
+
+
+def content(results: RunResults, padded: bool = False) -> dict[str, Any]:
+    """Configuration, numbers by split, and every attempt with its grade."""
+    splits = statistics.by_split(results, padded)
+    headline = statistics.headline_split(splits)
+    return _strict(
+        {
+            "run": asdict(results.run),
+            "synthetic": results.synthetic,
+            "warning": formatting.SYNTHETIC_WARNING if results.synthetic else None,
+            "methods": {
+                "sem": statistics.OVER_SEEDS,
+                "pooled_error": statistics.POOLED,
+                "pass_at_k": statistics.OVER_COMPETITIONS,
+            },
+            "headline": headline.name if headline else None,
+            "splits": {split.name: _split(split) for split in splits},
+            "attempts": [_attempt(results, attempt) for attempt in results.attempts],
+        }
+    )
+
+
+def _split(split: SplitStatistics) -> dict[str, Any]:
+    facts = asdict(split)
+    facts["caveats"] = list(formatting.caveats(split))
+    facts["estimates"] = {estimate.name: _estimate(estimate) for estimate in split.estimates}
+    return facts
+
+
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    return {**asdict(estimate), "pooled": estimate.pooled, "pooled_error": estimate.pooled_error}
+
+
+def _attempt(results: RunResults, attempt: AttemptResult) -> dict[str, Any]:
+    facts = {name: value for name, value in vars(attempt).items() if name != "grade"}
+    return {
+        **facts,
+        "counts": attempt.counts,
+        "outcome": attempt.outcome,
+        "synthetic": results.is_synthetic(attempt.competition),
+        "grade": attempt.grade.to_dict() if attempt.grade else None,
+    }
+
+
+def _strict(value: Any) -> Any:
+    """`value` with mappings as dict, sequences as list, and NaN and infinities as text."""
+    if isinstance(value, Mapping):
+        return {str(key): _strict(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
