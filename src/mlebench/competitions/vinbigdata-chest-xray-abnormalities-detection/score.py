@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from mlebench.cell_formats.boxes import read_numbers
-from mlebench.metrics.detection import mean_average_precision_score
+from mlebench.metrics.detection import FloatArray, mean_average_precision_score
 
 
 def score(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
@@ -16,16 +16,22 @@ def score(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
     detection counts is the true one.
     """
     images = pd.Index(answers["image_id"].unique())
-    corners = ["x_min", "y_min", "x_max", "y_max"]
-    y_true = np.column_stack(
-        [images.get_indexer(pd.Index(answers["image_id"])), answers[["class_id", *corners]].to_numpy(float)]
-    )
+    truth = answers[["class_id", "x_min", "y_min", "x_max", "y_max"]].to_numpy(float)
     numbers, counts = read_numbers(submission["PredictionString"].to_list())
     boxes = numbers.reshape(-1, 6)
     boxes[:, 0] = np.trunc(boxes[:, 0])
-    image = np.repeat(images.get_indexer(pd.Index(submission["image_id"])), counts // 6)
+    rows = submission["image_id"].repeat(counts // 6)
     with np.errstate(over="ignore", invalid="ignore"):  # absurd coordinates are no fault
         sizes = (boxes[:, 4] - boxes[:, 2]) * (boxes[:, 5] - boxes[:, 3])
     return mean_average_precision_score(
-        y_true, np.column_stack([image, boxes]), iou_threshold=0.4, sizes=sizes, numbered_from_zero=True
+        _with_image(images, answers["image_id"], truth),
+        _with_image(images, rows, boxes),
+        iou_threshold=0.4,
+        sizes=sizes,
+        numbered_from_zero=True,
     )
+
+
+def _with_image(images: pd.Index, ids: pd.Series, values: FloatArray) -> FloatArray:
+    """`values` with the number of the image as the first column."""
+    return np.insert(values, 0, images.get_indexer(pd.Index(ids)), axis=1)

@@ -11,10 +11,23 @@ import pandas as pd
 from mlebench.preparation.files import write_csv
 from mlebench.preparation.synthetic import dicom_bytes, hex_ids
 
-CLASSES = (
-    "Aortic enlargement, Atelectasis, Calcification, Cardiomegaly, Consolidation, ILD, Infiltration, Lung Opacity, "
-    "Nodule/Mass, Other lesion, Pleural effusion, Pleural thickening, Pneumothorax, Pulmonary fibrosis, No finding"
-).split(", ")
+CLASSES = [
+    "Aortic enlargement",
+    "Atelectasis",
+    "Calcification",
+    "Cardiomegaly",
+    "Consolidation",
+    "ILD",
+    "Infiltration",
+    "Lung Opacity",
+    "Nodule/Mass",
+    "Other lesion",
+    "Pleural effusion",
+    "Pleural thickening",
+    "Pneumothorax",
+    "Pulmonary fibrosis",
+    "No finding",
+]
 NO_FINDING = 14
 HEIGHT, WIDTH = 64, 56
 CORNERS = ["x_min", "y_min", "x_max", "y_max"]
