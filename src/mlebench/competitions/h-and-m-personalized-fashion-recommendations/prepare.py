@@ -1,0 +1,63 @@
+"""Hold out the purchases of the last eight days."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pandas as pd
+
+from mlebench.errors import PreparationError
+from mlebench.preparation.files import link_files, link_folder, read_csv, write_csv
+
+if TYPE_CHECKING:
+    from pandas.io.parsers import TextFileReader
+
+TYPES = {"t_dat": str, "customer_id": str, "article_id": "int64", "price": "float64", "sales_channel_id": "int64"}
+ROWS = 500_000  # read at a time, so that memory stays bounded
+
+
+def prepare(raw: Path, public: Path, private: Path) -> None:
+    transactions = raw / "transactions_train.csv"
+    test_days = _last_days(transactions)
+    held_out = []
+    for number, purchases in enumerate(_read(transactions, list(TYPES))):
+        is_test = purchases["t_dat"].isin(test_days)
+        mode = "a" if number else "w"
+        write_csv(purchases[~is_test], public / "transactions_train.csv", mode=mode, header=number == 0)
+        held_out.append(purchases[is_test])
+
+    write_csv(_baskets(pd.concat(held_out)), private / "answers.csv")
+    tables = ("sample_submission.csv", "articles.csv", "customers.csv")
+    link_files((raw / name, public / name) for name in tables)
+    link_folder(raw / "images", public / "images")
+
+
+def _read(transactions: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
+    types = {name: TYPES[name] for name in columns}
+    chunks = read_csv(transactions, usecols=columns, dtype=types, chunksize=ROWS)
+    with cast("TextFileReader", chunks) as opened:
+        yield from opened
+
+
+def _last_days(transactions: Path) -> list[str]:
+    """The last date and those up to seven days before it, as they are written."""
+    texts: set[str] = set()
+    for purchases in _read(transactions, ["t_dat"]):
+        texts.update(purchases["t_dat"].dropna().unique())
+    days = {text: date.fromisoformat(text) for text in texts}
+    if not days:
+        raise PreparationError(f"{transactions.name} holds no purchases")
+    last = [text for text, day in days.items() if day >= max(days.values()) - timedelta(days=7)]
+    if len(last) == len(days):
+        raise PreparationError(f"{transactions.name} spans only {len(days)} dates; the last 8 days are the test")
+    return last
+
+
+def _baskets(purchases: pd.DataFrame) -> pd.DataFrame:
+    """The articles that each customer bought, in the order of the file, repeats kept; customers sorted."""
+    articles = purchases["article_id"].map(str)
+    baskets = articles.groupby(purchases["customer_id"]).agg(" ".join)
+    return baskets.rename("prediction").reset_index()
