@@ -43,7 +43,7 @@ def prepare(dataset: Dataset, source: Source, *, keep_raw: bool = False, force: 
     Prepared data of another source are replaced only with `force`. Raises PreparationError if raw files are
     missing or damaged, CompetitionError if the competition's own code fails.
     """
-    if is_prepared_from(dataset, source) and not force:
+    if not force and is_prepared_from(dataset, source):
         return False
     dataset.home.mkdir(parents=True, exist_ok=True)
     with FileLock(dataset.home / ".lock"):

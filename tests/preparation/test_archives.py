@@ -1,0 +1,113 @@
+"""What is unpacked, and what is refused by name."""
+
+import stat
+import zipfile
+
+import pytest
+
+from mlebench.errors import PreparationError
+from mlebench.preparation.archives import unzip
+from mlebench.preparation.files import hold_out, link_files, link_folder, unpack
+
+
+@pytest.fixture
+def pack(tmp_path):
+    def packed(members, compression=zipfile.ZIP_DEFLATED):
+        path = tmp_path / "a.zip"
+        with zipfile.ZipFile(path, "w", compression) as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+        return path
+
+    return packed
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_all_members_arrive(pack, tmp_path, method):
+    members = {f"dir{n % 7}/sub/{n}.txt": bytes([n % 256]) * n for n in range(500)} | {"empty/": b"", "ä ö.txt": b"x"}
+    unzip(pack(members, method), tmp_path / "out")
+    for name, content in members.items():
+        assert (
+            (tmp_path / "out" / name).is_dir()
+            if name.endswith("/")
+            else (tmp_path / "out" / name).read_bytes() == content
+        )
+
+
+@pytest.mark.parametrize("name", ["../evil.txt", "/evil.txt", "a/../../evil.txt", "..\\evil.txt", "C:/evil.txt"])
+def test_paths_outside_are_refused(pack, tmp_path, name):
+    with pytest.raises(PreparationError, match="outside"):
+        unzip(pack({"good.txt": b"x", name: b"x"}), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_links_are_refused(tmp_path):
+    link = zipfile.ZipInfo("link")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr(link, "/etc/passwd")
+    with pytest.raises(PreparationError, match="'link' is a link"):
+        unzip(tmp_path / "a.zip", tmp_path / "out")
+
+
+def test_encrypted_members_are_refused(pack, tmp_path):
+    path = pack({"secret.txt": b"x"})
+    content = bytearray(path.read_bytes())
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.find(signature) + offset] |= 1
+    path.write_bytes(content)
+    with pytest.raises(PreparationError, match="encrypted"):
+        unzip(path, tmp_path / "out")
+
+
+def test_a_flipped_bit_is_noticed(pack, tmp_path):
+    path = pack({"a.bin": bytes(range(256)) * 100}, zipfile.ZIP_STORED)
+    content = bytearray(path.read_bytes())
+    content[1000] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(PreparationError, match="damaged"):
+        unzip(path, tmp_path / "out")
+
+
+def test_an_archive_is_unpacked_once_beside_raw(pack, tmp_path):
+    pack({"x.txt": b"x"})
+    folder = unpack(tmp_path, "a.zip")
+    (folder / "mark").touch()
+    assert unpack(tmp_path, "a.zip") == folder
+    assert (folder / "mark").exists()
+    with pytest.raises(PreparationError, match=r"b\.zip is missing"):
+        unpack(tmp_path, "b.zip")
+
+
+def test_files_are_linked_not_copied(tmp_path):
+    (tmp_path / "raw" / "sub").mkdir(parents=True)
+    for name in ("a", "sub/b"):
+        (tmp_path / "raw" / name).write_text(name)
+    (tmp_path / "link").symlink_to(tmp_path / "raw")
+    link_folder(tmp_path / "link", tmp_path / "out")
+    for name in ("a", "sub/b"):
+        target = tmp_path / "out" / name
+        assert target.read_text() == name
+        assert not target.is_symlink()
+    with pytest.raises(PreparationError, match="1 of 2 files are missing"):
+        link_files([(tmp_path / "raw/a", tmp_path / "x/a"), (tmp_path / "raw/c", tmp_path / "x/c")])
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(("rows", "size"), [(10, 0.1), (11, 0.1), (1000, 0.25), (57, 13)])
+def test_hold_out_is_scikit_learns_division(rows, size):
+    import pandas as pd
+    from sklearn.model_selection import train_test_split
+
+    table = pd.DataFrame({"n": range(rows)})
+    for ours, theirs in zip(
+        hold_out(table, size), train_test_split(table, test_size=size, random_state=0), strict=True
+    ):
+        pd.testing.assert_frame_equal(ours, theirs)
+
+
+def test_hold_out_needs_rows_on_both_sides():
+    import pandas as pd
+
+    with pytest.raises(PreparationError):
+        hold_out(pd.DataFrame({"n": [1]}), 0.1)
