@@ -20,18 +20,18 @@ def score(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
     numbers, counts = read_numbers(submission["PredictionString"].to_list())
     boxes = numbers.reshape(-1, 6)
     boxes[:, 0] = np.trunc(boxes[:, 0])
-    rows = submission["image_id"].repeat(counts // 6)
+    of_boxes = np.repeat(submission["image_id"].to_numpy(), counts // 6)
     with np.errstate(over="ignore", invalid="ignore"):  # absurd coordinates are no fault
         sizes = (boxes[:, 4] - boxes[:, 2]) * (boxes[:, 5] - boxes[:, 3])
     return mean_average_precision_score(
-        _with_image(images, answers["image_id"], truth),
-        _with_image(images, rows, boxes),
+        _with_image(images, answers["image_id"].to_numpy(), truth),
+        _with_image(images, of_boxes, boxes),
         iou_threshold=0.4,
         sizes=sizes,
         numbered_from_zero=True,
     )
 
 
-def _with_image(images: pd.Index, ids: pd.Series, values: FloatArray) -> FloatArray:
+def _with_image(images: pd.Index, ids: np.ndarray, values: FloatArray) -> FloatArray:
     """`values` with the number of the image as the first column."""
     return np.insert(values, 0, images.get_indexer(pd.Index(ids)), axis=1)
