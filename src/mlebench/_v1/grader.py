@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from mlebench.dataset import Dataset
     from mlebench.submission import Validation
 
-DECIMALS = 5
 logger = logging.getLogger(__name__)
 GradeFunction = Callable[[Any, Any], float]
 
@@ -51,6 +50,8 @@ class Grader:
 
     def score(self, submission: pd.DataFrame, answers: pd.DataFrame) -> float:
         """The score, rounded to 5 decimals. Raises InvalidSubmission, or CompetitionError as calling does."""
+        from mlebench.grading import DECIMALS
+
         try:
             return round(float(self.grade_fn(submission, answers)), DECIMALS)
         except MlebenchError:
@@ -102,7 +103,7 @@ def score_against(path: Path, answers: Path, sample: Path, dataset: Dataset) -> 
     validation = validate_against(path, sample, dataset)
     if validation.table is None:
         raise InvalidSubmission(validation.problems)
-    truth = replace(competition, answers_file=str(answers.absolute())).read_answers(answers.parent)
+    truth = competition_answers(competition, answers)
     try:
         score = competition.score(validation.table, truth)
     except (KeyError, IndexError, ValueError) as error:
@@ -114,33 +115,50 @@ def score_against(path: Path, answers: Path, sample: Path, dataset: Dataset) -> 
 
 def validate_against(path: Path, sample: Path, dataset: Dataset) -> Validation:
     """Validate the file `path`; the competition's own check needs its public files, so only beside its own sample."""
-    from mlebench.submission import Validation, validate
+    from mlebench.submission import validate
 
     competition = dataset.competition
+    if sample == path:
+        return _validate_form(path, competition)
     check = competition.check_submission if sample == dataset.sample_submission else None
+    return validate(path, competition.schema, sample, check)
+
+
+def _validate_form(path: Path, competition: Competition) -> Validation:
+    """Validate a file against its own ids, each taken once: all but the ids is checked."""
+    from mlebench.submission import Validation, read_sample, validate
+
     try:
-        return validate(path, competition.schema, sample, check)
+        own = read_sample(path, competition.schema)
     except CompetitionError as error:
-        if sample == path and isinstance(error.__cause__, InvalidSubmission):  # read as its own sample
+        if isinstance(error.__cause__, InvalidSubmission):
             return Validation(error.__cause__.problems)
         raise
+    with tempfile.TemporaryDirectory(prefix="mle-bench-") as folder:
+        sample = _write(own.drop_duplicates(competition.schema.id), Path(folder) / "sample.csv")
+        return validate(path, competition.schema, sample)
 
 
 def sample_for(answers: Path, sample: Path, competition: Competition) -> Path | None:
     """Whose ids a submission must have: those of `sample` if it covers the answers, else those of the answers.
 
-    None if the answers have another form; then only the form of the submission can be validated.
+    None if the answers have no ids or another form; then only the form of the submission can be validated.
     """
     from mlebench.submission import read_sample
 
     schema = competition.schema
-    try:
-        ids = read_sample(answers, schema)[schema.id]
-    except CompetitionError:
+    truth = competition_answers(competition, answers)
+    if not hasattr(truth, "columns") or schema.id not in truth.columns:
         return None
-    if sample.is_file() and ids.isin(read_sample(sample, schema)[schema.id]).all():
+    if sample.is_file() and truth[schema.id].isin(read_sample(sample, schema)[schema.id]).all():
         return sample
-    return answers
+    has_form = set(schema.names) <= set(truth.columns) and truth[schema.id].is_unique
+    return answers if has_form and answers.suffix.lower() == ".csv" else None
+
+
+def competition_answers(competition: Competition, path: Path) -> pd.DataFrame:
+    """The answers at `path`, read as the competition reads its own."""
+    return replace(competition, answers_file=str(path.absolute())).read_answers(path.parent)
 
 
 def _write(content: Any, path: Path) -> Path:
