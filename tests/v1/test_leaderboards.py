@@ -100,6 +100,7 @@ def test_above_median_is_strict():
 def test_direction_is_that_of_the_rows():
     assert GRADER.is_lower_better(LOWER) is True
     assert GRADER.is_lower_better(HIGHER) is False
+    assert GRADER.is_lower_better(pd.DataFrame({"score": [0.5, 0.5]})) is False
     assert GRADER.rank_score(1000.0, HIGHER)["gold_medal"] is True
 
 
