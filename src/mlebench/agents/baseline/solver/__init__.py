@@ -1,0 +1,1 @@
+"""A solver for unknown competitions: recognise the kind of data, train small models, leave a valid submission."""

@@ -1,0 +1,215 @@
+"""Numbers from pictures, sounds and notes: one row of features for a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from .clock import Clock
+from .files import IMAGES, NOTES, SOUNDS, Files, share_found
+from .learn import Block
+
+Reader = Callable[[Path], np.ndarray]
+WORKERS = 2
+SIDE = 64
+BANDS = 48
+
+
+def find_block(
+    files: Files, train_ids: Sequence[str], test_ids: Sequence[str], clock: Clock, seed: int
+) -> tuple[Block, np.ndarray] | None:
+    """Features of the files that belong to the ids, and the training rows they could be read for in time.
+
+    None if there are no such files for most ids.
+    """
+    for name, kinds, reader in (("images", IMAGES, image), ("sounds", SOUNDS, sound), ("notes", NOTES, note)):
+        train, test = files.of_ids(train_ids, kinds, "train"), files.of_ids(test_ids, kinds, "test")
+        if share_found(train) < 0.5 or share_found(test) < 0.9:
+            continue
+        test_rows = read_all(test, reader, clock.part(0.9))
+        order = np.random.default_rng(seed).permutation(len(train))
+        read = read_all([train[row] for row in order], reader, clock)
+        train_rows: list[np.ndarray | None] = [None] * len(train)
+        for place, row in enumerate(order):
+            train_rows[row] = read[place]
+        there = np.array([row for row, values in enumerate(train_rows) if values is not None])
+        if len(there) < 10:
+            continue
+        matrix = stack([values for values in train_rows if values is not None])
+        return Block(name, matrix, stack(test_rows, matrix.shape[1])), there
+    return None
+
+
+def read_all(paths: Sequence[Path | None], reader: Reader, clock: Clock) -> list[np.ndarray | None]:
+    """What `reader` makes of each file; None where there is no file, it can't be read, or time is over."""
+
+    def read(path: Path | None) -> np.ndarray | None:
+        if path is None or clock.left() < 0:
+            return None
+        try:
+            return reader(path)
+        except Exception:  # a damaged file must not cost the others
+            return None
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        return list(pool.map(read, paths))
+
+
+def stack(rows: Sequence[np.ndarray | None], width: int | None = None) -> np.ndarray:
+    """Rows as a matrix, NaN where there is none."""
+    width = width or max((len(row) for row in rows if row is not None), default=1)
+    matrix = np.full((len(rows), width), np.nan, dtype=np.float32)
+    for place, row in enumerate(rows):
+        if row is not None:
+            matrix[place, : min(width, len(row))] = row[:width]
+    return matrix
+
+
+# --- pictures
+
+
+def open_picture(path: Path, side: int | None = None) -> tuple[np.ndarray, tuple[int, int]]:
+    """A picture as floats from 0 to 1 (height, width, 3), shrunk to `side`, and its own width and height."""
+    from PIL import Image
+
+    if path.suffix.lower() in (".dcm", ".dicom"):
+        picture = Image.fromarray((255 * dicom(path)).astype(np.uint8))
+    else:
+        picture = Image.open(path)
+        if side is not None and picture.format == "JPEG":
+            picture.draft("RGB", (2 * side, 2 * side))
+        if picture.mode in ("I", "I;16", "I;16B", "F"):
+            picture = Image.fromarray((255 * scaled(np.asarray(picture, dtype=float))).astype(np.uint8))
+    size = picture.size
+    picture = picture.convert("RGB")
+    if side is not None:
+        picture = picture.resize((side, side), Image.Resampling.BOX if min(size) > side else Image.Resampling.BILINEAR)
+    return np.asarray(picture, dtype=np.float32) / 255, size
+
+
+def dicom(path: Path) -> np.ndarray:
+    """The pixels of a DICOM file from 0 to 1, bright where there is much."""
+    import pydicom
+
+    data = pydicom.dcmread(path)
+    pixels = scaled(data.pixel_array.astype(float))
+    return 1 - pixels if getattr(data, "PhotometricInterpretation", "") == "MONOCHROME1" else pixels
+
+
+def scaled(values: np.ndarray) -> np.ndarray:
+    """Values moved to the range from 0 to 1."""
+    low, high = values.min(), values.max()
+    return (values - low) / (high - low) if high > low else np.zeros_like(values)
+
+
+def image(path: Path) -> np.ndarray:
+    """Size, small grey picture, colours and edges on a grid, and histograms."""
+    pixels, (width, height) = open_picture(path, SIDE)
+    grey = pixels.mean(axis=2)
+    vertical, horizontal = np.gradient(grey)
+    strength, angle = np.hypot(vertical, horizontal), np.arctan2(vertical, horizontal)
+    sectors = ((angle + np.pi) / (2 * np.pi) * 8).astype(int) % 8
+    edges = [grid(np.where(sectors == sector, strength, 0), 4) for sector in range(8)]
+    colours = [
+        part for channel in range(3) for part in (grid(pixels[..., channel], 4), histogram(pixels[..., channel]))
+    ]
+    spread = np.sqrt(np.maximum(grid(grey**2, 4) - grid(grey, 4) ** 2, 0))
+    sizes = np.array([np.log(width), np.log(height), width / height])
+    return np.concatenate([sizes, grid(grey, 16), *edges, *colours, spread, pixels.mean((0, 1)), pixels.std((0, 1))])
+
+
+def grid(values: np.ndarray, cells: int) -> np.ndarray:
+    """The means of `cells` × `cells` squares of a square array."""
+    step = values.shape[0] // cells
+    return values.reshape(cells, step, cells, step).mean((1, 3)).ravel()
+
+
+def histogram(values: np.ndarray) -> np.ndarray:
+    """The shares of eight ranges from 0 to 1."""
+    return np.histogram(values, bins=8, range=(0, 1))[0] / values.size
+
+
+# --- sounds
+
+
+def sound(path: Path) -> np.ndarray:
+    """Statistics over time of the loudness in bands of frequency."""
+    from scipy.io import wavfile
+    from scipy.signal import spectrogram
+
+    rate, samples = wavfile.read(path)
+    samples = np.asarray(samples, dtype=np.float32)
+    samples = samples.mean(axis=1) if samples.ndim > 1 else samples
+    samples = samples[: 120 * rate]
+    window = min(512, len(samples))
+    _, _, power = spectrogram(samples, rate, nperseg=window, noverlap=window // 2)
+    edges = np.unique(np.linspace(0, power.shape[0], BANDS + 1).astype(int))
+    loudness = np.log(np.add.reduceat(power, edges[:-1], axis=0) + 1e-6)
+    calm = loudness - np.median(loudness, axis=1, keepdims=True)
+    change = np.abs(np.diff(loudness, axis=1)).mean(axis=1) if loudness.shape[1] > 1 else np.zeros(len(loudness))
+    statistics = [
+        loudness.mean(axis=1),
+        loudness.std(axis=1),
+        np.percentile(calm, 95, axis=1),
+        calm.max(axis=1),
+        change,
+    ]
+    return np.concatenate([np.array([np.log(len(samples) / rate)]), *statistics])
+
+
+# --- notes
+
+
+NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
+
+
+def note(path: Path) -> np.ndarray:
+    """Of a file of atoms (lines of three coordinates and a symbol): distances between kinds. Else sums of numbers."""
+    text = path.read_text(encoding="utf-8", errors="replace")[:200_000]
+    points, kinds, vectors = [], [], []
+    for line in text.splitlines():
+        numbers, words = NUMBER.findall(line), re.findall(r"[A-Za-z_]+", line)
+        if len(numbers) == 3 and words and "vector" in line:
+            vectors.append([float(number) for number in numbers])
+        elif len(numbers) == 3 and words:
+            points.append([float(number) for number in numbers])
+            kinds.append(words[-1])
+    if len(points) < 2:
+        numbers = np.array([float(number) for number in NUMBER.findall(text)[:10_000]] or [0.0])
+        return np.array([len(text), len(numbers), numbers.mean(), numbers.std(), numbers.min(), numbers.max()])
+    return distances(np.array(points), np.array(kinds), np.array(vectors))
+
+
+def distances(points: np.ndarray, kinds: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Nearest neighbours by kind, in a crystal with three lattice vectors across its borders too.
+
+    For the 6 most common symbols by alphabet: their share, and mean and spread of the nearest distances to each.
+    """
+    shifts = np.zeros((1, 3))
+    if vectors.shape == (3, 3):
+        steps = np.array(np.meshgrid([-1, 0, 1], [-1, 0, 1], [-1, 0, 1])).reshape(3, -1).T
+        shifts = steps @ vectors
+    gaps = points[:, None, None, :] - points[None, :, None, :] + shifts[None, None, :, :]
+    lengths = np.sqrt((gaps**2).sum(axis=3)).reshape(len(points), -1)
+    lengths[lengths < 1e-6] = np.inf
+    owner = np.repeat(kinds, len(shifts))
+    found = [len(points), abs(np.linalg.det(vectors)) if vectors.shape == (3, 3) else np.nan]
+    closest = np.sort(lengths, axis=1)[:, :6]
+    found += [*closest.mean(axis=0), *closest.std(axis=0)]
+    for symbol in ATOMS:
+        rows = lengths[:, owner == symbol]
+        share = float((kinds == symbol).mean())
+        near = np.sort(rows, axis=1)[:, :4] if rows.shape[1] >= 4 else np.full((len(points), 4), np.nan)
+        found.append(share)
+        for other in ATOMS:
+            part = near[kinds == other]
+            part = part[np.isfinite(part).all(axis=1)]
+            found += [float(part[:, 0].mean()), float(part.mean()), float(part.std())] if len(part) else [np.nan] * 3
+    return np.array(found, dtype=float)
+
+
+ATOMS = ("H", "C", "N", "O", "F", "Al", "Ga", "In")

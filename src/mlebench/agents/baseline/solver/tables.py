@@ -1,0 +1,244 @@
+"""Numbers from the columns of a table: parts of composed cells, dates, places, groups and row statistics."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from .learn import Block
+
+MANY_VALUES = 24  # categories with more are known by their frequency and the target's mean
+GROUP_STATISTICS = 12
+WORDS_OF_A_TEXT = 4
+SAMPLE_ROWS = 5_000
+SEPARATORS = ("/", "_", "-", ":", "|", ";", ",", " ")
+DATE = re.compile(r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})")
+EARTH_KM = 6371.0
+
+
+@dataclass
+class Table:
+    """Features under construction, over training and test rows together."""
+
+    rows: int
+    numbers: dict[str, np.ndarray] = field(default_factory=dict)
+    codes: dict[str, np.ndarray] = field(default_factory=dict)  # few values; -1 is missing
+    keys: dict[str, np.ndarray] = field(default_factory=dict)  # many values; -1 is missing
+    texts: dict[str, list[str]] = field(default_factory=dict)
+
+
+def build(train: pd.DataFrame, test: pd.DataFrame, id_column: str | None) -> Table:
+    """Features of the columns that both tables have; an id only if it is composed of parts."""
+    both = pd.concat([train[test.columns], test], ignore_index=True)
+    table = Table(len(both))
+    for name in both.columns:
+        add_column(table, str(name), both[name], is_id=name == id_column)
+    add_places(table)
+    add_row_statistics(table, both)
+    add_groups(table)
+    return table
+
+
+def block(table: Table, train_rows: int) -> Block | None:
+    """The features as one matrix; None if there are none."""
+    columns = [*table.numbers.values(), *(codes.astype(float) for codes in table.codes.values())]
+    if not columns and not table.keys:
+        return None
+    matrix = np.column_stack(columns) if columns else np.zeros((table.rows, 1))
+    matrix[:, len(table.numbers) :][matrix[:, len(table.numbers) :] < 0] = np.nan
+    matrix = np.where(np.isfinite(matrix), matrix, np.nan)
+    categories = tuple(range(len(table.numbers), matrix.shape[1]) if columns else ())
+    keys = np.column_stack(list(table.keys.values())) if table.keys else None
+    return Block(
+        "table",
+        matrix[:train_rows],
+        matrix[train_rows:],
+        categories,
+        None if keys is None else keys[:train_rows],
+        None if keys is None else keys[train_rows:],
+    )
+
+
+# --- columns
+
+
+def add_column(table: Table, name: str, values: pd.Series, is_id: bool) -> None:
+    """Add what the cells of one column tell, by what they look like."""
+    if pd.api.types.is_bool_dtype(values) or pd.api.types.is_numeric_dtype(values):
+        if not is_id:
+            add_number(table, name, values.to_numpy(float, na_value=np.nan))
+        return
+    texts = values.dropna().astype("string")
+    seen = texts.iloc[:: max(1, len(texts) // SAMPLE_ROWS)]
+    if not len(seen):
+        return
+    as_numbers = pd.to_numeric(seen, errors="coerce")
+    if set(seen.str.lower()) <= {"true", "false"}:
+        add_number(table, name, values.astype("string").str.lower().map({"true": 1.0, "false": 0.0}).to_numpy(float))
+    elif as_numbers.notna().mean() > 0.98:
+        if not is_id:
+            add_number(table, name, pd.to_numeric(values, errors="coerce").to_numpy(float))
+    elif seen.str.match(DATE).mean() > 0.95:
+        add_date(table, name, values)
+    elif not is_id and seen.str.count(r"\s+").mean() >= WORDS_OF_A_TEXT - 1:
+        add_text(table, name, values)
+    elif (separator := separator_of(seen)) is not None:
+        add_parts(table, name, values, separator)
+    elif not is_id:
+        add_category(table, name, values)
+
+
+def add_number(table: Table, name: str, values: np.ndarray) -> None:
+    """A column of numbers, unless it is constant."""
+    known = values[np.isfinite(values)]
+    if len(known) and known.min() < known.max():
+        table.numbers[name] = values
+
+
+def add_date(table: Table, name: str, values: pd.Series) -> None:
+    """Calendar and clock parts of a date, and the days since the first."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        dates = pd.to_datetime(values, errors="coerce", utc=True, format="mixed")
+    for part in ("year", "month", "day", "dayofweek", "hour", "minute"):
+        add_number(table, f"{name}.{part}", getattr(dates.dt, part).to_numpy(float, na_value=np.nan))
+    days = (dates - dates.min()).dt.total_seconds().to_numpy(float, na_value=np.nan) / 86_400
+    add_number(table, f"{name}.days", days)
+    hours = dates.dt.dayofweek * 24 + dates.dt.hour
+    add_number(table, f"{name}.hour of week", hours.to_numpy(float, na_value=np.nan))
+
+
+def add_text(table: Table, name: str, values: pd.Series) -> None:
+    """A column of sentences: kept for the text models; its lengths are features."""
+    texts = values.astype("string").fillna("")
+    table.texts[name] = texts.tolist()
+    add_number(table, f"{name}.characters", texts.str.len().to_numpy(float))
+    add_number(table, f"{name}.words", texts.str.count(r"\S+").to_numpy(float))
+
+
+def separator_of(seen: pd.Series) -> str | None:
+    """The separator that parts nearly all cells into the same number of parts, if the cells vary enough."""
+    if seen.nunique() <= MANY_VALUES:
+        return None
+    for separator in SEPARATORS:
+        counts = seen.str.count(re.escape(separator))
+        usual = int(counts.mode().iloc[0])
+        if 1 <= usual <= 5 and (counts == usual).mean() > 0.95:
+            return separator
+    return None
+
+
+def add_parts(table: Table, name: str, values: pd.Series, separator: str) -> None:
+    """The parts of composed cells, as numbers or categories each; parts of numbers that repeat are keys as well."""
+    parts = values.astype("string").str.split(separator, expand=True, regex=False)
+    for place in parts.columns[:6]:
+        part, part_name = parts[place], f"{name}.{place}"
+        as_numbers = pd.to_numeric(part, errors="coerce")
+        if as_numbers.notna().sum() > 0.95 * part.notna().sum():
+            add_number(table, part_name, as_numbers.to_numpy(float, na_value=np.nan))
+            if repeats(part):
+                table.keys[part_name] = codes_of(part)
+        else:
+            add_category(table, part_name, part)
+
+
+def add_category(table: Table, name: str, values: pd.Series) -> None:
+    """A column of names: codes if there are few, else a key."""
+    codes = codes_of(values)
+    distinct = codes.max() + 1
+    if distinct < 2:
+        return
+    if distinct <= MANY_VALUES:
+        table.codes[name] = codes
+    elif repeats(values):
+        table.keys[name] = codes
+
+
+def codes_of(values: pd.Series) -> np.ndarray:
+    """Numbers for the distinct values; -1 for a missing one."""
+    return pd.factorize(values.astype("string"))[0]
+
+
+def repeats(values: pd.Series) -> bool:
+    """Whether values occur often enough to say something about others with the same value."""
+    return MANY_VALUES < values.nunique() < 0.8 * values.notna().sum()
+
+
+# --- several columns
+
+
+def add_places(table: Table) -> None:
+    """Distances between each two places given by latitude and longitude."""
+    latitudes = {name: name for name in table.numbers if re.search(r"lat(itude)?$|^lat", name, re.IGNORECASE)}
+    places = []
+    for name in latitudes:
+        partner = re.sub(r"lat(itude)?", lambda found: "lon" + ("gitude" if found.group(1) else ""), name, flags=re.I)
+        if partner in table.numbers:
+            places.append((name, partner))
+    for first, (lat_1, lon_1) in enumerate(places):
+        for lat_2, lon_2 in places[first + 1 :]:
+            from_, to = f"{lat_1} to {lat_2}", (table.numbers[lat_2], table.numbers[lon_2])
+            start = (table.numbers[lat_1], table.numbers[lon_1])
+            north, east = to[0] - start[0], (to[1] - start[1]) * np.cos(np.radians(start[0]))
+            table.numbers[f"{from_}.km"] = great_circle_km(*start, *to)
+            table.numbers[f"{from_}.north"], table.numbers[f"{from_}.east"] = north, east
+            table.numbers[f"{from_}.blocks"] = np.abs(north) + np.abs(east)
+            table.numbers[f"{from_}.bearing"] = np.arctan2(north, east)
+
+
+def great_circle_km(lat_1: np.ndarray, lon_1: np.ndarray, lat_2: np.ndarray, lon_2: np.ndarray) -> np.ndarray:
+    """Distance on the globe between places in degrees; all of shape (rows,)."""
+    a_1, o_1, a_2, o_2 = (np.radians(part) for part in (lat_1, lon_1, lat_2, lon_2))
+    h = np.sin((a_2 - a_1) / 2) ** 2 + np.cos(a_1) * np.cos(a_2) * np.sin((o_2 - o_1) / 2) ** 2
+    return 2 * EARTH_KM * np.arcsin(np.sqrt(np.clip(h, 0, 1)))
+
+
+def add_row_statistics(table: Table, both: pd.DataFrame) -> None:
+    """How many cells of a row are missing; sum and count over amounts, the columns with many zeros and long tails."""
+    add_number(table, "cells missing", both.isna().sum(axis=1).to_numpy(float))
+    amounts = [values for values in table.numbers.values() if is_amount(values)]
+    if 3 <= len(amounts) <= 40:
+        matrix = np.column_stack(amounts)
+        total = np.nansum(matrix, axis=1)
+        add_number(table, "sum of amounts", total)
+        add_number(table, "amounts above 0", (matrix > 0).sum(axis=1).astype(float))
+        add_number(table, "largest share of amounts", np.nanmax(np.nan_to_num(matrix), axis=1) / np.maximum(total, 1))
+
+
+def is_amount(values: np.ndarray) -> bool:
+    """Whether a column looks like amounts of money or counts: never negative, many zeros, a long tail."""
+    known = values[np.isfinite(values)]
+    zeros = (known == 0).mean()
+    return known.min() >= 0 and 0.2 < zeros < 0.98 and known.max() > 10 * max(known.mean(), 1e-9)
+
+
+def add_groups(table: Table) -> None:
+    """For each key: the size of the group, and what the others of the group are like."""
+    candidates = [(name, values) for name, values in table.numbers.items() if name.split(".")[0] not in table.keys]
+    spread = [(name, values) for name, values in candidates if len(np.unique(values[:SAMPLE_ROWS])) > 2]
+    for key, codes in list(table.keys.items()):
+        groups = pd.Series(codes).where(codes >= 0)
+        size = groups.map(groups.value_counts()).to_numpy(float)
+        table.numbers[f"size of {key}"] = size
+        if np.nanmean(size) > 200:
+            continue
+        for name, values in [*spread, *((n, c.astype(float)) for n, c in table.codes.items())][:GROUP_STATISTICS]:
+            if name.startswith(key.rsplit(".", 1)[0]):
+                continue
+            others = mean_of_others(groups, values)
+            if np.isfinite(others).mean() > 0.05:
+                table.numbers[f"{name} in {key}"] = others
+
+
+def mean_of_others(groups: pd.Series, values: np.ndarray) -> np.ndarray:
+    """The mean of `values` over the other rows of the same group; NaN where there are none."""
+    column = pd.Series(values)
+    grouped = column.groupby(groups)
+    total, count = grouped.transform("sum").to_numpy(float), grouped.transform("count").to_numpy(float)
+    own, there = np.nan_to_num(values), np.isfinite(values)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(count - there > 0, (total - own) / (count - there), np.nan)
