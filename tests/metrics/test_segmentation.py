@@ -99,7 +99,7 @@ def test_an_empty_prediction_of_a_full_mask():
 )
 def test_malformed_codes_are_refused_by_kind(code, kind):
     codes = ["", "1 9", code, "3 1"]
-    assert kind in [fault.kind for fault in segmentation.run_faults(*segmentation.whole_numbers(codes), 9)]
+    assert kind in [fault.kind for fault in segmentation.code_faults(codes, 9)]
     with pytest.raises(ValueError, match="code 2"):
         decode_run_lengths(codes, 3, 3)
 
@@ -130,6 +130,18 @@ def test_numbers_are_those_of_int(texts):
         limit = 1 << 40
         assert numbers.tolist() == [min(max(number, -limit), limit) for row in expected for number in row]
         assert counts.tolist() == [len(row) for row in expected]
+
+
+def test_blocks_make_no_difference(monkeypatch):
+    codes = np.array(["1 4", "", "2 3 8 2", "9 1", "1 9"] * 3, dtype=object)
+    faulty = ["1 3", "0 1", "7", "x", "9 1", "1 2 2 3", "y"] * 2
+    expected = mean_precision_score(codes, codes[::-1], pixels=9), segmentation.code_faults(faulty, 9)
+    monkeypatch.setattr(segmentation, "BLOCK", 4)
+    assert mean_precision_score(codes, codes[::-1], pixels=9) == expected[0]
+    found = segmentation.code_faults(faulty, 9)
+    assert {(fault.kind, fault.example, tuple(fault.masks)) for fault in found} == {
+        (fault.kind, fault.example, tuple(fault.masks)) for fault in expected[1]
+    }
 
 
 def test_no_codes_at_all():

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
 from mlebench.cells import Context, Fault, as_text
-from mlebench.metrics.segmentation import not_whole_numbers, run_faults, whole_numbers
+from mlebench.metrics.segmentation import code_faults
 
 MESSAGES = {
+    "not whole numbers": "holds something else than whole numbers",
     "odd count": "has a start without a length",
     "below 1": "has a start or a length below 1",
     "past the end": "has a run that goes past the last pixel",
@@ -27,11 +27,6 @@ def check_run_lengths(values: pd.Series, context: Context) -> Iterator[Fault]:
     pixels = context.column.options.get("pixels")
     within = "" if pixels is None else f" within pixels 1 to {pixels:,}"
     expected = f'pairs "start length"{within}, starts ascending'
-    codes = as_text(values).to_list()
-    strange = not_whole_numbers(codes)
-    if strange.any():
-        yield Fault("not whole numbers", "holds something else than whole numbers", strange, expected)
-        codes = ["" if wrong else code for code, wrong in zip(codes, strange, strict=True)]
-    for fault in run_faults(*whole_numbers(codes), pixels):
+    for fault in code_faults(as_text(values).to_list(), pixels):
         message = f"{MESSAGES[fault.kind]} ({fault.example} in the first such row)"
-        yield Fault(fault.kind, message, np.asarray(fault.masks), expected)
+        yield Fault(fault.kind, message, fault.masks, expected)

@@ -22,6 +22,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 IOU_THRESHOLDS: FloatArray = np.arange(0.5, 1.0, 0.05)  # 0.6 is 0.6000000000000001, and so on
 _WHOLE_NUMBERS = re.compile(r"[ \t\r\n]*([+-]?[0-9]+([ \t\r\n]+|$))*")
+BLOCK = 1000  # masks that are looked at together
 _FAR = 1 << 40  # numbers are cut off here, so that sums of them can't overflow
 
 
@@ -34,9 +35,9 @@ class Runs(NamedTuple):
 
 
 class RunFault(NamedTuple):
-    """What is wrong with some masks, and the first numbers that are."""
+    """What is wrong with some masks, and an example of it."""
 
-    kind: str  # "odd count", "below 1", "past the end", "not ascending" or "overlap"
+    kind: str  # "not whole numbers", "odd count", "below 1", "past the end", "not ascending" or "overlap"
     masks: BoolArray  # (masks,)
     example: str
 
@@ -63,16 +64,30 @@ def mean_precision_score(
     0.8
     """
     require_same_shape(y_true, y_pred)
-    images = len(y_true)
-    true, predicted = read_runs(as_codes(y_true), pixels), read_runs(as_codes(y_pred), pixels)
-    true_area, predicted_area = areas(true, images), areas(predicted, images)
-    both = intersections(true, predicted, images, pixels)
-    union = true_area + predicted_area - both
-    iou = both / np.maximum(union, 1)
-    if empty_prediction_is_full:
-        iou = np.where(predicted_area == 0, true_area / pixels, iou)
-    precision = (iou[:, None] > np.asarray(thresholds)).mean(axis=1)
-    return float(np.where(union == 0, 1.0, precision).mean())
+    true, predicted = as_codes(y_true), as_codes(y_pred)
+    precisions = []
+    for block in _blocks(len(true)):
+        true_area, predicted_area, both = _areas(true[block], predicted[block], pixels)
+        union = true_area + predicted_area - both
+        iou = both / np.maximum(union, 1)
+        if empty_prediction_is_full:
+            iou = np.where(predicted_area == 0, true_area / pixels, iou)
+        exceeded = (iou[:, None] > np.asarray(thresholds)).mean(axis=1)
+        precisions.append(np.where(union == 0, 1.0, exceeded))
+    return float(np.concatenate(precisions).mean())
+
+
+def _areas(true: Sequence[str], predicted: Sequence[str], pixels: int) -> tuple[IntArray, IntArray, IntArray]:
+    """The areas of true masks, of predicted ones, and of what each pair shares; all of shape (masks,)."""
+    masks = len(true)
+    true_runs, predicted_runs = read_runs(true, pixels), read_runs(predicted, pixels)
+    shared = intersections(true_runs, predicted_runs, masks, pixels)
+    return areas(true_runs, masks), areas(predicted_runs, masks), shared
+
+
+def _blocks(masks: int) -> Iterator[slice]:
+    """Slices of a few masks each, so that memory does not grow with their number."""
+    return (slice(begin, begin + BLOCK) for begin in range(0, masks, BLOCK))
 
 
 def as_codes(values: np.ndarray) -> list[str]:
@@ -148,7 +163,7 @@ def read_runs(codes: Sequence[str], pixels: int | None = None) -> Runs:
     [0, 9, 6]
     """
     numbers, counts = whole_numbers(codes)
-    for fault in run_faults(numbers, counts, pixels):
+    for fault in _run_faults(numbers, counts, pixels):
         raise ValueError(f"code {int(np.argmax(fault.masks))} ({fault.example}): {fault.kind}")
     masks = np.repeat(np.arange(len(counts)), counts // 2)
     return Runs(masks, numbers[0::2] - 1, numbers[1::2])
@@ -168,11 +183,12 @@ def whole_numbers(texts: Sequence[str]) -> tuple[IntArray, IntArray]:
     if (strange := not_whole_numbers(texts)).any():
         raise ValueError(f"text {int(np.argmax(strange))} holds something else than whole numbers")
     ink = np.frombuffer(joined.encode("ascii"), dtype=np.uint8) > ord(" ")
-    begins = ink.copy()
-    begins[1:] &= ~ink[:-1]
-    sizes = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)) + 1
-    counts = np.add.reduceat(begins, np.cumsum(sizes) - sizes, dtype=np.int64)
-    if not ink.any():
+    begins = np.flatnonzero(ink[1:] & ~ink[:-1]) + 1
+    if ink[0]:
+        begins = np.insert(begins, 0, 0)
+    ends_of_texts = np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)) + 1)
+    counts = np.diff(np.searchsorted(begins, ends_of_texts), prepend=0)
+    if len(begins) == 0:
         return np.zeros(0, dtype=np.int64), counts
     numbers = np.fromstring(joined, sep=" ", dtype=np.int64)
     return np.clip(numbers, -_FAR, _FAR), counts
@@ -189,7 +205,29 @@ def not_whole_numbers(texts: Sequence[str]) -> BoolArray:
     return np.array([_WHOLE_NUMBERS.fullmatch(text) is None for text in texts], dtype=bool)
 
 
-def run_faults(numbers: IntArray, counts: IntArray, pixels: int | None) -> Iterator[RunFault]:
+def code_faults(codes: Sequence[str], pixels: int | None = None) -> list[RunFault]:
+    """Everything that is wrong with codes of masks with `pixels` pixels (None: without end), each kind once.
+
+    >>> [(fault.kind, fault.example) for fault in code_faults(["1 3", "1.5 3", "7", "1 2 3"], 10)]
+    [('not whole numbers', '1.5 3'), ('odd count', '1 number')]
+    """
+    found: dict[str, RunFault] = {}
+    for block in _blocks(len(codes)):
+        for kind, masks, example in _faults(codes[block], pixels):
+            fault = found.setdefault(kind, RunFault(kind, np.zeros(len(codes), dtype=bool), example))
+            fault.masks[block] = masks
+    return list(found.values())
+
+
+def _faults(codes: Sequence[str], pixels: int | None) -> Iterator[RunFault]:
+    strange = not_whole_numbers(codes)
+    if strange.any():
+        yield RunFault("not whole numbers", strange, codes[int(np.argmax(strange))][:20])
+        codes = ["" if wrong else code for code, wrong in zip(codes, strange, strict=True)]
+    yield from _run_faults(*whole_numbers(codes), pixels)
+
+
+def _run_faults(numbers: IntArray, counts: IntArray, pixels: int | None) -> Iterator[RunFault]:
     """Everything that is wrong with codes, given as `whole_numbers` returns them; `pixels`: None for no end."""
     masks = np.repeat(np.arange(len(counts)), counts)
     odd = counts % 2 == 1
