@@ -51,14 +51,18 @@ def hold_out(table: Table, test_size: float | int, seed: int = 0) -> tuple[Table
     scikit-learn's `train_test_split(table, test_size=..., random_state=seed)`. Raises PreparationError if
     one side would be empty.
     """
-    rows = len(table)
+    order, count = random_order(len(table), test_size, seed)
+    return table.iloc[order[count:]], table.iloc[order[:count]]
+
+
+def random_order(rows: int, test_size: float | int, seed: int = 0) -> tuple[np.ndarray, int]:
+    """The row numbers in shuffled order, those of the test first, and how many these are: what `hold_out` takes."""
     count = int(np.ceil(rows * test_size)) if test_size < 1 else int(test_size)
     if not 0 < count < rows:
         raise PreparationError(
             f"{rows} rows can't be divided into {rows - count} for training and {count} for the test"
         )
-    order = np.random.RandomState(seed).permutation(rows)
-    return table.iloc[order[count:]], table.iloc[order[:count]]
+    return np.random.RandomState(seed).permutation(rows), count
 
 
 def require_unique(ids: pd.Series) -> None:
@@ -151,6 +155,7 @@ __all__ = [
     "link_files",
     "link_folder",
     "one_hot",
+    "random_order",
     "read_csv",
     "require_unique",
     "unpack",
