@@ -22,7 +22,7 @@ import pandas as pd
 from mlebench import cells
 from mlebench.errors import CompetitionError, InvalidSubmission
 from mlebench.file_guard import MAX_LINE_BYTES, find_fault
-from mlebench.tables import read_csv
+from mlebench.tables import read_csv, read_csv_in_parts
 
 MIN_LIMIT_BYTES = 512 << 20  # any file may have as much
 SHOWN = 5  # rows and values that a problem names
@@ -226,7 +226,7 @@ def _read(path: Path, schema: Schema, max_rows: int | None) -> pd.DataFrame:
     if problems:
         raise InvalidSubmission(problems)
     try:
-        table = read_csv(
+        table = read_csv_in_parts(
             path,
             dtype=_dtypes(schema),
             nrows=None if max_rows is None else max_rows + 1,
@@ -322,7 +322,8 @@ def _id_problems(table: pd.DataFrame, sample: pd.DataFrame, schema: Schema) -> I
     if unknown.any():
         yield row_problem("unknown id", f"{schema.id} is not in the sample submission", unknown, ids, expected)
     if not schema.ids_may_repeat:
-        repeated = ids.duplicated().to_numpy()
+        repeated = pd.Series(position).duplicated().to_numpy(copy=True)  # compares numbers instead of texts
+        repeated[unknown] = ids[unknown].duplicated().to_numpy()
         if repeated.any():
             yield row_problem("repeated id", f"{schema.id} stands there already", repeated, ids, expected)
     if not schema.ids_may_be_missing:

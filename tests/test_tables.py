@@ -1,0 +1,40 @@
+"""Reading a table in parts gives what reading it as a whole gives."""
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal
+
+from mlebench import tables
+
+CELLS = st.sampled_from(["1", "07", "-3", "2.5", "1e5", "", "nan", "True", "False", "x", "1 2", '"5"', " 6", "inf"])
+BIG = st.sampled_from(["1", "9223372036854775808", "18446744073709551616", "0.1", ""])
+ROWS = st.lists(st.tuples(CELLS, CELLS, BIG), min_size=0, max_size=12)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return tmp_path_factory.mktemp("tables") / "table.csv"
+
+
+@given(ROWS, st.sampled_from([None, {"b": str}]))
+def test_parts_give_the_same_table(path, rows, dtype):
+    path.write_text("a,b,c\n" + "".join(",".join(row) + "\n" for row in rows))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "_ROWS_OF_A_PART", 2)
+        found = tables.read_csv_in_parts(path, dtype=dtype)
+    assert_frame_equal(found.reset_index(drop=True), tables.read_csv(path, dtype=dtype), check_exact=True)
+
+
+def test_a_row_limit_holds_for_all_parts_together(path, monkeypatch):
+    path.write_text("a\n" + "1\n" * 9)
+    monkeypatch.setattr(tables, "_ROWS_OF_A_PART", 2)
+    assert len(tables.read_csv_in_parts(path, nrows=5)) == 5
+
+
+def test_a_fault_in_a_later_part_is_raised(path, monkeypatch):
+    path.write_text("a,b\n" + "1,2\n" * 9 + "1,2,3\n")
+    monkeypatch.setattr(tables, "_ROWS_OF_A_PART", 2)
+    with pytest.raises(pd.errors.ParserError, match="line 11"):
+        tables.read_csv_in_parts(path)
