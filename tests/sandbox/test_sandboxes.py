@@ -79,7 +79,7 @@ class _Broken:
     def unavailable(self):
         return None
 
-    def run(self, world, command, limits, output):
+    def run(self, world, command, limits, output):  # noqa: ARG002
         output.write_text("{}\n")
         return Outcome("completed", 0, 0.1, 0, 0)
 

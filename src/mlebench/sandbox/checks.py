@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import Any
 
 from mlebench.errors import SandboxError
 from mlebench.sandbox import Limits, Outcome, Sandbox, World, find_sandbox
@@ -57,18 +58,27 @@ def require(holds: object, otherwise: object) -> None:
 
 def make_world(folder: Path, agent_code: str = "") -> World:
     """A world below `folder` with one data file, an agent `main.py`, and a label beside the public folder."""
-    paths = {name: folder / name for name in ("submission", "code", "logs", "agent")}
-    paths["data"] = folder / "prepared" / "public"
-    for path in paths.values():
-        path.mkdir(parents=True)
-    (paths["data"] / "train.csv").write_text("id,x\n1,2\n")
-    (paths["agent"] / "main.py").write_text(agent_code)
-    private = folder / "prepared" / "private"
-    private.mkdir()
-    (private / "answers.csv").write_text(SECRET + "\n")
-    instructions = folder / "instructions.txt"
-    instructions.write_text("Do your best.\n")
-    return World(**paths, home_files={"instructions.txt": instructions}, python=Path(sys.prefix))
+    files = {
+        folder / "prepared" / "public" / "train.csv": "id,x\n1,2\n",
+        folder / "prepared" / "private" / "answers.csv": SECRET + "\n",
+        folder / "agent" / "main.py": agent_code,
+        folder / "instructions.txt": "Do your best.\n",
+    }
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    submission, code, logs = (folder / name for name in ("submission", "code", "logs"))
+    for path in (submission, code, logs):
+        path.mkdir()
+    return World(
+        data=folder / "prepared" / "public",
+        submission=submission,
+        code=code,
+        logs=logs,
+        agent=folder / "agent",
+        home_files={"instructions.txt": folder / "instructions.txt"},
+        python=Path(sys.prefix),
+    )
 
 
 @dataclass(frozen=True)
@@ -80,17 +90,17 @@ class Ran:
     world: World
 
 
-def run_code(sandbox: Sandbox, folder: Path, code: str, limits: Limits | None = None, **changes: object) -> Ran:
+def run_code(sandbox: Sandbox, folder: Path, code: str, limits: Limits | None = None, **changes: Any) -> Ran:
     """Run Python code as an agent in a new world; `changes` replace fields of the world."""
-    world = replace(make_world(folder, code), **changes)  # type: ignore[arg-type]
+    world = replace(make_world(folder, code), **changes)
     output = folder / "output.txt"
     outcome = sandbox.run(world, ["python3", "/home/agent/main.py"], limits or Limits(20, grace_seconds=1), output)
     return Ran(outcome, output.read_text(errors="replace"), world)
 
 
-def run_probe(sandbox: Sandbox, folder: Path, code: str, **changes: object) -> dict[str, object]:
-    """Run code that must succeed and print one JSON object at its end; return that."""
-    ran = run_code(sandbox, folder, code, **changes)
+def run_probe(sandbox: Sandbox, folder: Path, code: str, **changes: Any) -> Any:
+    """Run code that must succeed and print JSON at its end; return that."""
+    ran = run_code(sandbox, folder, code, None, **changes)
     require(ran.outcome.end == "completed", (ran.outcome, ran.output[-2000:]))
     return json.loads(ran.output.splitlines()[-1])
 
@@ -123,7 +133,7 @@ def http_server() -> Iterator[Path]:
         def address_string(self) -> str:
             return "a Unix socket"
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:
             pass
 
     with tempfile.TemporaryDirectory(prefix="mlebench-") as folder:
@@ -195,7 +205,6 @@ for path in glob.glob("/proc/[0-9]*/environ"):
         seen[path] = open(path).read()
     except OSError:
         pass
-mine = {} if os.environ.get("ALL") is None else seen
 print(json.dumps({"own": dict(os.environ), "all": seen}))
 """
     os.environ["MLEBENCH_CHECK_SECRET"] = SECRET
@@ -263,7 +272,7 @@ print(json.dumps({"reached": reached, "interfaces": [name for _, name in socket.
 """
     with listening() as port:
         found = run_probe(sandbox, folder, code % port)
-    interfaces = [name for name in found["interfaces"] if name not in ("sit0", "tunl0", "ip6tnl0")]  # type: ignore[attr-defined]
+    interfaces = [name for name in found["interfaces"] if name not in ("sit0", "tunl0", "ip6tnl0")]
     require(found["reached"] == [] and interfaces == [], found)
 
 
@@ -300,7 +309,7 @@ print(json.dumps({"lines": lines, "hit": hit}))
 """ % os.getpid()  # noqa: UP031 - braces abound
     found = run_probe(sandbox, folder, code)
     text = json.dumps(found["lines"])
-    require(len(found["lines"]) <= 5 and str(folder) not in text, found)  # type: ignore[arg-type]
+    require(len(found["lines"]) <= 5 and str(folder) not in text, found)
     require(not found["hit"] or os.getpid() < 10, "the agent can signal a process outside")
 
 
@@ -326,7 +335,9 @@ def exit_codes_become_ends(sandbox: Sandbox, folder: Path) -> None:
     """0 is completed, others are the agent's error, a missing program too; output is kept."""
     for code, end in ((0, "completed"), (3, "agent-error")):
         ran = run_code(sandbox, folder / str(code), f"import sys; print('hello'); sys.exit({code})")
-        require((ran.outcome.end, ran.outcome.exit_code, ran.output) == (end, code, "hello\n"), (ran.outcome, ran.output))
+        require(
+            (ran.outcome.end, ran.outcome.exit_code, ran.output) == (end, code, "hello\n"), (ran.outcome, ran.output)
+        )
     ran = run_code(sandbox, folder / "signal", "import os; os.kill(os.getpid(), 11)")
     require((ran.outcome.end, ran.outcome.exit_code) == ("agent-error", 139), ran.outcome)
     outcome = sandbox.run(make_world(folder / "none"), ["no-such-program"], Limits(20), folder / "output.txt")
@@ -364,7 +375,7 @@ import os, sys, time
 shared = bytearray(os.urandom(1 << 20) * 60)
 for _ in range(5):
     if os.fork() == 0:
-        if sys.argv[1:] or os.environ["FILL"] == "yes":
+        if os.environ["FILL"] == "yes":
             own = bytearray(os.urandom(1 << 20) * 60)
         time.sleep(60 if os.environ["FILL"] == "yes" else 1.5)
         os._exit(0)
@@ -436,7 +447,8 @@ def nothing_is_left_running(sandbox: Sandbox, folder: Path) -> None:
     code = f"""
 import subprocess, sys, time
 child = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
-first = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', sys.argv[1], {marker!r}], start_new_session=True)"
+first = "import subprocess as s, sys; "
+first += "s.Popen([sys.executable, '-c', sys.argv[1], {marker!r}], start_new_session=True)"
 subprocess.run([sys.executable, "-c", first, child], check=True)
 time.sleep(1)
 """
@@ -476,13 +488,18 @@ def a_killed_runner_leaves_nothing_running(sandbox: Sandbox, folder: Path) -> No
         return
     folder.mkdir(exist_ok=True)
     marker = f"orphan-{os.getpid()}-{time.monotonic_ns()}"
-    agent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(600)', {marker!r}])"
+    agent = (
+        f"import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(600)', {marker!r}])"
+    )
+    program = folder / "runner.py"  # a file, so that the marker is on the agent's command line only
     code = f"import sys; sys.path[:0] = {sys.path!r}\n"
     code += "from pathlib import Path\nfrom mlebench.sandbox import find_sandbox\nfrom mlebench.sandbox import checks\n"
     code += f"checks.run_code(find_sandbox({sandbox.name!r}), Path({str(folder / 'world')!r}), {agent!r})"
-    with subprocess.Popen([sys.executable, "-c", code]) as runner:
+    program.write_text(code)
+    with subprocess.Popen([sys.executable, str(program)], stderr=subprocess.DEVNULL) as runner:
         try:
-            _wait_until(lambda: alive(marker) != [], "the agent does not start")
+            _wait_until(lambda: alive(marker) != [] or runner.poll() is not None, "the agent does not start")
+            require(runner.poll() is None, "the runner failed")
         finally:
             runner.send_signal(signal.SIGKILL)
     _wait_until(lambda: alive(marker) == [], "the agent lives on")

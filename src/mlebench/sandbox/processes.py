@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -86,3 +87,26 @@ def proportional_bytes(pid: int) -> tuple[int, int] | None:
     # Kernels before 5.4 tell only the sum.
     private = kilobytes.get("Pss_Anon", kilobytes["Pss"])
     return (private + swapped) * 1024, kilobytes.get("Pss_Shmem", 0) * 1024
+
+
+def nameless_files(tree: Collection[int]) -> tuple[int, int]:
+    """Bytes on disk and in memory of files that processes of `tree` hold open but that no folder lists.
+
+    Deleted files and memfds, each once; those in /dev/shm are left out. Linux only, else (0, 0).
+    """
+    sizes: dict[tuple[int, int], tuple[int, int]] = {}
+    for pid in tree:
+        with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    state = entry.stat()
+                    if state.st_nlink == 0 and stat.S_ISREG(state.st_mode):
+                        sizes[state.st_dev, state.st_ino] = _kind_and_size(entry.path, state)
+    return sum(disk for disk, _ in sizes.values()), sum(memory for _, memory in sizes.values())
+
+
+def _kind_and_size(path: str, state: os.stat_result) -> tuple[int, int]:
+    name, size = str(Path(path).readlink()), state.st_blocks * 512
+    if name.startswith("/dev/shm/"):
+        return 0, 0
+    return (0, size) if name.startswith("/memfd:") else (size, 0)

@@ -22,7 +22,7 @@ from typing import IO
 
 from mlebench.errors import SandboxError
 from mlebench.sandbox import Limits, Outcome, World
-from mlebench.sandbox.processes import Process, descendants, processes, proportional_bytes, send
+from mlebench.sandbox.processes import Process, descendants, nameless_files, processes, proportional_bytes, send
 
 FOLDERS = ("data", "submission", "code", "logs", "agent")  # below /home
 VALIDATION_PORT = 5000
@@ -35,7 +35,6 @@ RESERVE_MEMORY = 256 << 20  # the machine keeps these, whoever uses them up
 RESERVE_DISK = 256 << 20
 KILL_SECONDS = 60
 OVERHEAD_TASKS = 4  # the sandbox's own processes
-UNMEASURABLE = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -84,9 +83,9 @@ def watch(watched: Watched, limits: Limits, output: Path) -> Outcome:
     finally:
         os.close(watched.ready)
     make_accessible(watched.folders)
-    use.peak_disk = max(use.peak_disk, measure(watched.folders))
-    if broken is None and limits.disk_bytes is not None and use.peak_disk > limits.disk_bytes:
-        broken = _disk_full(use.peak_disk, limits)
+    left = measure(watched.folders)
+    use.peak_disk = max(use.peak_disk, left.size)
+    broken = broken or _disk_full(left, limits)
     if broken is None:
         broken = ("completed", "") if own_code == 0 else ("agent-error", _code_message(own_code))
     end, message = broken
@@ -122,12 +121,13 @@ def _ended(process: subprocess.Popen[bytes], timeout: float) -> bool:
     return True
 
 
-def _sample(watched: Watched, limits: Limits, use: _Use, disk: Iterator[int | None]) -> tuple[str, str] | None:
+def _sample(watched: Watched, limits: Limits, use: _Use, disk: Iterator[DiskUse | None]) -> tuple[str, str] | None:
     """Look once at everything; the end and its reason if a limit is broken."""
     table = processes()
     use.tree = descendants(watched.process.pid, table)
     use.tasks = sum(table[pid].threads for pid in use.tree)
-    memory = memory_use(use.tree, table, watched.shared_memory(), limits.memory_bytes)
+    deleted, nameless = nameless_files(use.tree)
+    memory = memory_use(use.tree, table, watched.shared_memory() + nameless, limits.memory_bytes)
     use.peak_memory = max(use.peak_memory, memory)
     if limits.memory_bytes is not None and memory > limits.memory_bytes:
         return "out-of-memory", f"{_megabytes(memory)} in use, {_megabytes(limits.memory_bytes)} allowed"
@@ -135,10 +135,9 @@ def _sample(watched: Watched, limits: Limits, use: _Use, disk: Iterator[int | No
         return "agent-error", f"{use.tasks:,} processes and threads, {limits.processes:,} allowed"
     _require_reserves(watched.folders)
     if (used := next(disk)) is not None:
-        if limits.disk_bytes is not None and used > limits.disk_bytes:
-            return _disk_full(used, limits)
-        if used < UNMEASURABLE:
-            use.peak_disk = max(use.peak_disk, used)
+        used.size += deleted
+        use.peak_disk = max(use.peak_disk, used.size)
+        return _disk_full(used, limits)
     return None
 
 
@@ -159,45 +158,59 @@ def memory_use(tree: Collection[int], table: Mapping[int, Process], shared: int,
     return private + max(mapped, shared)
 
 
-def _disk_use(folders: Sequence[Path]) -> Iterator[int | None]:
-    """Measure again and again, a slice at each call: bytes when a round is over, None within one."""
+@dataclass
+class DiskUse:
+    """Bytes on disk below some folders; `whole` is False if a folder could not be looked into."""
+
+    size: int = 0
+    whole: bool = True
+
+
+def _disk_use(folders: Sequence[Path]) -> Iterator[DiskUse | None]:
+    """Measure again and again, a slice at each call: the result when a round is over, None within one."""
     while True:
-        total = 0
-        for count, size in enumerate(_sizes(folders)):
-            total += size
+        use = DiskUse()
+        for count, _ in enumerate(_measuring(folders, use)):
             if count % SLICE == SLICE - 1:
                 yield None
-        yield total
+        yield use
 
 
-def measure(folders: Sequence[Path]) -> int:
-    """Bytes on disk below the folders; links are not followed, holes don't count.
+def measure(folders: Sequence[Path]) -> DiskUse:
+    """What lies below the folders; links are not followed, holes don't count."""
+    use = DiskUse()
+    for _ in _measuring(folders, use):
+        pass
+    return use
 
-    What can't be looked into counts as endless: it must not be a place to hide in.
-    """
-    return sum(_sizes(folders))
 
-
-def _sizes(folders: Sequence[Path]) -> Iterator[int]:
+def _measuring(folders: Sequence[Path], use: DiskUse) -> Iterator[None]:
+    """Add up in `use`, and pause at each entry."""
     pending = [os.fspath(folder) for folder in folders]
     while pending:
         try:
             with os.scandir(pending.pop()) as entries:
                 for entry in entries:
                     with suppress(FileNotFoundError):
-                        yield entry.stat(follow_symlinks=False).st_blocks * 512
+                        use.size += entry.stat(follow_symlinks=False).st_blocks * 512
                         if entry.is_dir(follow_symlinks=False):
                             pending.append(entry.path)
+                    yield
         except (FileNotFoundError, NotADirectoryError):
             continue  # gone meanwhile
         except OSError:  # no permission, or nested deeper than a path can say
-            yield UNMEASURABLE
+            use.whole = False
 
 
-def _disk_full(used: int, limits: Limits) -> tuple[str, str]:
-    if used >= UNMEASURABLE:
+def _disk_full(use: DiskUse, limits: Limits) -> tuple[str, str] | None:
+    """The end and its reason if the limit is broken; what can't be measured must not be a place to hide in."""
+    if limits.disk_bytes is None:
+        return None
+    if not use.whole:
         return "disk-full", "a folder can't be measured: it is unreadable or nested too deeply"
-    return "disk-full", f"{_megabytes(used)} on disk, {_megabytes(limits.disk_bytes or 0)} allowed"
+    if use.size > limits.disk_bytes:
+        return "disk-full", f"{_megabytes(use.size)} on disk, {_megabytes(limits.disk_bytes)} allowed"
+    return None
 
 
 def _require_reserves(folders: Sequence[Path]) -> None:
