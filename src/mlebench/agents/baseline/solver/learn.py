@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ class Problem:
     width: int
     loss: Callable[[np.ndarray, np.ndarray], float]
     seed: int = 0
+    groups: np.ndarray | None = None  # rows of one group stay on one side when models are compared
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ class Model:
 
     name: str
     make: Callable[[Problem, Block], Estimator]
-    several_columns: bool = False  # whether the estimator takes a `y` of several columns
+    several_columns: bool = False  # whether the estimator takes a `y` of several columns of numbers
+    several_labels: bool = False  # … of labels
 
 
 @dataclass
@@ -78,7 +80,8 @@ class Learned:
 def learn(problem: Problem, portfolio: list[tuple[Block, Model]], clock: Clock) -> Learned:
     """Train the models of the portfolio in order while time remains; the blend of all. RuntimeError if none works."""
     chosen = rows_within_reach(problem, portfolio[0], clock)
-    part = Problem(problem.kind, problem.y[chosen], problem.width, problem.loss, problem.seed)
+    groups = None if problem.groups is None else problem.groups[chosen]
+    part = replace(problem, y=problem.y[chosen], groups=groups)
     folds = split(part)
     results: list[Learned] = []
     for block, model in portfolio:
@@ -118,9 +121,13 @@ def rows_within_reach(problem: Problem, first: tuple[Block, Model], clock: Clock
 
 def split(problem: Problem) -> list[tuple[np.ndarray, np.ndarray]]:
     """Folds of the rows: (train, held out); one only where there are many rows."""
-    from sklearn.model_selection import KFold, StratifiedKFold
+    from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
     rows = len(problem.y)
+    if problem.groups is not None:
+        folds = min(FOLDS, len(np.unique(problem.groups)))
+        parts = list(GroupKFold(folds, shuffle=True, random_state=problem.seed).split(problem.y, groups=problem.groups))
+        return parts[:1] if rows > ROWS_FOR_ONE_FOLD else parts
     counts = np.bincount(problem.y) if problem.kind == "classes" else np.array([rows])
     folds = min(FOLDS, rows)
     if counts[counts > 0].min() >= folds and problem.kind == "classes":
@@ -177,6 +184,8 @@ def fit_predict(
         warnings.simplefilter("ignore")
         if problem.kind == "classes":
             return _fit_classes(problem, model.make(problem, block), matrix, y, inputs)
+        if problem.kind == "labels" and model.several_labels:
+            return _fit_all_labels(model.make(problem, block), matrix, y, inputs)
         if problem.kind == "labels":
             columns = [_fit_label(model.make(problem, block), matrix, y[:, k], inputs) for k in range(problem.width)]
             return [np.column_stack(parts) for parts in zip(*columns, strict=True)]
@@ -207,6 +216,18 @@ def _fit_label(estimator: Estimator, matrix: Matrix, y: np.ndarray, inputs: list
         return [np.full(part.shape[0], float(y[0])) for part in inputs]
     estimator.fit(matrix, y)
     return [estimator.predict_proba(part)[:, 1] for part in inputs]
+
+
+def _fit_all_labels(estimator: Estimator, matrix: Matrix, y: np.ndarray, inputs: list[Matrix]) -> list[np.ndarray]:
+    """All columns at once; a column that is constant in training has one class only."""
+    estimator.fit(matrix, y)
+    found = []
+    for part in inputs:
+        shares = estimator.predict_proba(part)
+        found.append(
+            np.column_stack([p[:, 1] if p.shape[1] == 2 else np.full(len(p), y[0, k]) for k, p in enumerate(shares)])
+        )
+    return found
 
 
 def _fit_numbers(

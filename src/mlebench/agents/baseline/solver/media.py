@@ -26,7 +26,7 @@ def find_block(
 
     None if there are no such files for most ids.
     """
-    for name, kinds, reader in (("images", IMAGES, image), ("sounds", SOUNDS, sound), ("notes", NOTES, note)):
+    for name, kinds, reader in (("sounds", SOUNDS, sound), ("images", IMAGES, image), ("notes", NOTES, note)):
         train, test = files.of_ids(train_ids, kinds, "train"), files.of_ids(test_ids, kinds, "test")
         if share_found(train) < 0.5 or share_found(test) < 0.9:
             continue

@@ -98,6 +98,12 @@ def _boosting_steady(problem: Problem, block: Block) -> Estimator:
     )
 
 
+def _boosting_quick(problem: Problem, block: Block) -> Estimator:
+    """Few, small trees, for many rows and columns."""
+    settings = {"learning_rate": 0.15, "max_iter": 60, "max_leaf_nodes": 16, "min_samples_leaf": 20}
+    return _boosting(problem, block.categories, early_stopping=False, **settings)
+
+
 def _boosting_components(problem: Problem, block: Block) -> Estimator:
     from sklearn.pipeline import make_pipeline
 
@@ -207,10 +213,11 @@ def _bayes(problem: Problem, block: Block) -> Estimator:
 
 
 BOOSTING = Model("boosting", _boosting_usual)
+BOOSTING_QUICK = Model("quick boosting", _boosting_quick)
 BOOSTING_SLOW = Model("slow boosting", _boosting_slow)
 BOOSTING_STEADY = Model("steady boosting", _boosting_steady)
 BOOSTING_COMPONENTS = Model("boosting of components", _boosting_components)
-FOREST = Model("forest", _forest, several_columns=True)
+FOREST = Model("forest", _forest, several_columns=True, several_labels=True)
 LINEAR = Model("linear", _linear, several_columns=True)
 LINEAR_COMPONENTS = Model("linear on components", _linear_components, several_columns=True)
 KERNEL = Model("kernel", _kernel)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from . import constant, rows
+from . import boxes, constant, masks, ordering, pairs, recommendation, rows, sequences, spans
 from .clock import Clock, working_seconds
 from .desk import Desk
 from .task import Task
@@ -27,6 +27,13 @@ class Strategy(NamedTuple):
 
 
 STRATEGIES = (
+    Strategy("pairs", pairs.applies, pairs.run),
+    Strategy("sequences", sequences.applies, sequences.run),
+    Strategy("masks", masks.applies, masks.run),
+    Strategy("boxes", boxes.applies, boxes.run),
+    Strategy("ordering", ordering.applies, ordering.run),
+    Strategy("recommendation", recommendation.applies, recommendation.run),
+    Strategy("spans", spans.applies, spans.run),
     Strategy("rows", rows.applies, rows.run),
     Strategy("constant", constant.applies, constant.run),
 )

@@ -124,6 +124,19 @@ class Task:
         return table.reset_index(drop=True)
 
     @cached_property
+    def train_texts(self) -> pd.DataFrame:
+        """The training table with all cells as text, empty ones as empty text."""
+        return read_text_table(self._required_labels().path)
+
+    @cached_property
+    def test_texts(self) -> pd.DataFrame:
+        """The test table with all cells as text, in the sample's order."""
+        ids = self.sample[[self.id]]
+        if self.test_path is None:
+            return ids
+        return ids.merge(read_text_table(self.test_path).drop_duplicates(self.id), on=self.id, how="left")
+
+    @cached_property
     def test(self) -> pd.DataFrame:
         """A row for each row of the sample, in its order."""
         ids = self.sample[[self.id]]
