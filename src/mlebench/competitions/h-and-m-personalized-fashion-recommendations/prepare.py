@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pandas.io.parsers import TextFileReader
 
 TYPES = {"t_dat": str, "customer_id": str, "article_id": "int64", "price": "float64", "sales_channel_id": "int64"}
-ROWS = 500_000  # read at a time, so that memory stays bounded
+ROWS = 50_000  # read at a time, so that memory stays bounded
 
 
 def prepare(raw: Path, public: Path, private: Path) -> None:
