@@ -17,8 +17,8 @@ import sys
 import time
 from pathlib import Path
 
-SUBMISSION = Path(os.environ["SUBMISSION_DIR"])
-LOGS = Path(os.environ["LOGS_DIR"])
+SUBMISSION = Path(os.environ.get("SUBMISSION_DIR", "."))  # the test runner imports this file
+LOGS = Path(os.environ.get("LOGS_DIR", "."))
 HOST = json.loads(os.environ.get("HOST", "{}"))  # what a spy told it: ports, sockets and paths of the host
 
 
