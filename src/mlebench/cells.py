@@ -104,10 +104,11 @@ def check_boolean(values: pd.Series, _context: Context) -> Iterator[Fault]:
         yield Fault("missing value", "is missing", missing, expected)
     if pd.api.types.is_numeric_dtype(values):
         wrong = ~values.isin([0, 1]).to_numpy() & ~missing
-    else:
-        wrong = ~values.map(lambda value: isinstance(value, bool)).to_numpy(bool) & ~missing
+    else:  # text, or a mixture that pandas leaves as it found it
+        words = values.astype("object").map(lambda value: str(value).strip().lower())
+        wrong = ~words.isin(["true", "false"]).to_numpy() & ~missing
     if wrong.any():
-        yield Fault("not a boolean", "is neither True nor False", wrong, expected)
+        yield Fault("not a boolean", "is neither True nor False throughout", wrong, expected)
 
 
 def check_text(values: pd.Series, context: Context) -> Iterator[Fault]:

@@ -1,9 +1,10 @@
-"""Writing files so that a reader never sees half of one."""
+"""Writing files so that a reader never sees half of one; removing what a stranger left."""
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -28,3 +29,11 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, content: Any) -> None:
     """Write `content` as indented JSON, atomically."""
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder with all below it; links are not followed. Nothing happens if there is none.
+
+    By the program rm: `shutil.rmtree` gives up on folders nested some hundred deep, as an agent may leave them.
+    """
+    subprocess.run(["rm", "-rf", "--", os.fspath(path)], check=True)

@@ -63,15 +63,15 @@ class Leaderboard:
 
         Exact at known ranks, linear between them; teams + 1 if it is worse than the last.
         """
-        place = bisect_left(self._ascending, score if self.lower_is_better else -score)
-        if place == len(self.ranks):
+        ranks, ascending = self._known_ascending
+        value = score if self.lower_is_better else -score
+        place = bisect_left(ascending, value)
+        if place == len(ranks):
             return self.teams + 1
         if place == 0:
             return 1
-        upper, lower = self._ascending[place], self._ascending[place - 1]
-        value = score if self.lower_is_better else -score
-        share = (value - lower) / (upper - lower)
-        first, last = self.ranks[place - 1], self.ranks[place]
+        share = (value - ascending[place - 1]) / (ascending[place] - ascending[place - 1])
+        first, last = ranks[place - 1], ranks[place]
         # All teams up to rank `first` are better; of those between, the share is estimated.
         return first + max(1, round(share * (last - first)))
 
@@ -83,9 +83,9 @@ class Leaderboard:
         """A score for each team in rank order: known ranks, medal positions and median exactly, linear between."""
         import numpy as np
 
-        known = sorted(self._known_scores().items())
-        ranks, scores = zip(*known, strict=True)
-        return np.interp(np.arange(1, self.teams + 1), ranks, scores).tolist()
+        known = self._known_scores()
+        ranks = sorted(known)
+        return np.interp(np.arange(1, self.teams + 1), ranks, [known[rank] for rank in ranks]).tolist()
 
     def _known_scores(self) -> dict[int, float]:
         """Score by rank: the known ranks, the thresholds at their positions, and the median in the middle."""
@@ -101,8 +101,11 @@ class Leaderboard:
         return known
 
     @cached_property
-    def _ascending(self) -> list[float]:
-        return [score if self.lower_is_better else -score for score in self.scores]
+    def _known_ascending(self) -> tuple[list[int], list[float]]:
+        """Known ranks and their scores, with the sign that makes them ascend."""
+        known = sorted(self._known_scores().items())
+        sign = 1 if self.lower_is_better else -1
+        return [rank for rank, _ in known], [sign * score for _, score in known]
 
 
 def _mirrored(score: float, median: float) -> float:

@@ -87,6 +87,14 @@ def test_keeping_raw(dataset, raw):
     assert (dataset.raw / "train.csv").read_bytes() == (raw / "train.csv").read_bytes()
 
 
+def test_raw_files_kept_from_an_earlier_time_stay(dataset, raw):
+    dataset.home.mkdir(parents=True)
+    raw.rename(dataset.raw)
+    prepare(dataset, Local(dataset.raw), keep_raw=True)
+    assert (dataset.raw / "train.csv").is_file()
+    assert not (dataset.raw / "train.csv").is_symlink()
+
+
 def test_another_source_needs_force(dataset, raw):
     prepare(dataset, Synthetic())
     with pytest.raises(PreparationError, match="--force"):

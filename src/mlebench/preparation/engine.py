@@ -21,7 +21,7 @@ from filelock import FileLock
 from mlebench import __version__
 from mlebench.competition import Competition
 from mlebench.dataset import Dataset
-from mlebench.errors import CompetitionError, MlebenchError, PreparationError
+from mlebench.errors import CompetitionError, InvalidSubmission, MlebenchError, PreparationError
 from mlebench.files import write_json
 from mlebench.preparation import progress
 from mlebench.preparation.files import walk
@@ -88,7 +88,7 @@ def run_prepare(competition: Competition, raw: Path, public: Path, private: Path
     except FileNotFoundError as error:
         raise PreparationError(f"{competition.id}: the raw file {error.filename} is missing") from error
     except KeyError as error:
-        raise PreparationError(f"{competition.id}: a raw file lacks the column {error}") from error
+        raise PreparationError(f"{competition.id}: a raw file lacks a column: {error.args[0]}") from error
     except (ValueError, OSError) as error:
         raise PreparationError(f"{competition.id}: the raw files can't be prepared: {error}") from error
     except Exception as error:
@@ -97,8 +97,6 @@ def run_prepare(competition: Competition, raw: Path, public: Path, private: Path
 
 def write_manifest(competition: Competition, prepared: Path, source: dict[str, Any]) -> None:
     """Write manifest.json: where the data came from, every file's size and hash, the sample's score."""
-    from mlebench.grading import score_submission
-
     files = _checksums(prepared, _files(prepared))
     manifest = {
         "competition": competition.id,
@@ -106,13 +104,27 @@ def write_manifest(competition: Competition, prepared: Path, source: dict[str, A
         **source,
         "mlebench": __version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "sample_score": None,
+        "sample_score": _sample_score(_Prepared(competition, prepared)),
         "hash": "blake3",
         "files": files,
     }
-    at = _Prepared(competition, prepared)
-    manifest["sample_score"] = score_submission(at.sample_submission, at)
     write_json(prepared / "manifest.json", manifest)
+
+
+def _sample_score(dataset: Dataset) -> float | None:
+    """The score of the sample submission; None if it is valid and its score undefined.
+
+    Raises PreparationError if it is invalid: no agent could hand in anything then.
+    """
+    from mlebench.grading import score_submission, validate_submission
+
+    validation = validate_submission(dataset.sample_submission, dataset)
+    if not validation.valid:
+        raise PreparationError(f"{dataset.competition.id}: the sample submission is invalid: {validation.message()}")
+    try:
+        return score_submission(dataset.sample_submission, dataset)
+    except InvalidSubmission:
+        return None
 
 
 class _Prepared(Dataset):
@@ -130,9 +142,14 @@ def _move_into_place(work: Path, dataset: Dataset, keep_raw: bool) -> None:
     if dataset.prepared.exists():
         dataset.prepared.rename(work / "replaced")
     (work / "prepared").rename(dataset.prepared)
-    if keep_raw:
+    if keep_raw and not _leads_into(work / "raw", dataset.raw):
         discard(dataset.raw)
         (work / "raw").rename(dataset.raw)
+
+
+def _leads_into(raw: Path, kept: Path) -> bool:
+    """Whether `raw` is made of links to what is kept already."""
+    return any(kept.resolve() in entry.resolve().parents for entry in raw.iterdir() if entry.is_symlink())
 
 
 def verify(dataset: Dataset) -> list[Mismatch]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import tempfile
 import traceback
@@ -18,7 +17,7 @@ from mlebench import agents, catalog
 from mlebench.competition import Competition
 from mlebench.dataset import Dataset
 from mlebench.errors import ENDS, SandboxError
-from mlebench.files import write_json, write_text
+from mlebench.files import remove_tree, write_json, write_text
 from mlebench.grading import grade
 from mlebench.runs.instructions import instructions
 from mlebench.runs.store import AttemptFolder, AttemptState, RunConfig, read_config
@@ -63,7 +62,7 @@ def _begin(folder: AttemptFolder) -> AttemptState:
     """Clear what an earlier try left, and say that this one runs."""
     before = folder.state()
     tried = before.state != "pending"
-    shutil.rmtree(folder.path, ignore_errors=True)
+    remove_tree(folder.path)
     for name in ("submission", "code", "logs"):
         (folder.path / name).mkdir(parents=True)
     state = AttemptState(
@@ -94,8 +93,7 @@ def _run_agent(folder: AttemptFolder, config: RunConfig) -> Outcome:
                 "COMPETITION_ID": competition.id,
                 "TIME_LIMIT_SECS": f"{config.time_limit_seconds:g}",
                 "SEED": str(folder.seed),
-                **agent.environment,
-                **{f"AGENT_{name.upper()}": value for name, value in config.agent_parameters.items()},
+                **agent.variables(config.agent_parameters),
             },
             python=Path(sys.prefix),
         )

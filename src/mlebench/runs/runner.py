@@ -46,7 +46,8 @@ def plan_run(
     Raises UsageError if an agent, sandbox or data set isn't there or the name is taken.
     """
     chosen = agents.get(agent)
-    chosen.require_ready(agent_parameters or {})
+    chosen.require_packages()
+    chosen.variables(agent_parameters)
     sandbox, warnings = choose_sandbox(sandbox, chosen.built_in)
     datasets = [Dataset(competition, data_dir.absolute()) for competition in competitions]
     _require_prepared(datasets)

@@ -1,9 +1,9 @@
 """What a run leaves on disk. Files are the database: readable with `cat`, each replaced atomically.
 
-    <run>/run.json                          the configuration and the disclosure
-    <run>/<competition>/<seed>/attempt.json state, end, times, peaks
-                              /grade.json   what the submission is worth
-                              /submission/ code/ logs/ output.txt validations.jsonl
+<run>/run.json                          the configuration and the disclosure
+<run>/<competition>/<seed>/attempt.json state, end, times, peaks
+                          /grade.json   what the submission is worth
+                          /submission/ code/ logs/ output.txt validations.jsonl
 """
 
 from __future__ import annotations
@@ -121,6 +121,4 @@ def read_config(run: Path) -> RunConfig:
 
 def attempts(run: Path, config: RunConfig) -> list[AttemptFolder]:
     """All attempts of a run, seed by seed, so that early results cover all competitions."""
-    return [
-        AttemptFolder(run, competition_id, seed) for seed in range(config.seeds) for competition_id in config.competitions
-    ]
+    return [AttemptFolder(run, name, seed) for seed in range(config.seeds) for name in config.competitions]
