@@ -285,10 +285,10 @@ def _fill_scratch(scratch: Path) -> None:
 
 
 def _require_readable(world: World) -> None:
-    """Under root the agent is another user, to whom the data must be readable."""
+    """Under root the agent is another user, to whom its world must be readable."""
     if not _is_real_root():
         return
-    for path in (world.data, world.agent, *world.home_files.values()):
+    for path in (world.data, world.agent, *world.home_files.values(), *_python_prefixes(world.python)):
         needed = 0o005 if path.is_dir() else 0o004
         if path.stat().st_mode & needed != needed:
             raise SandboxError(f"{path} must be readable to all: chmod -R a+rX '{path}'")

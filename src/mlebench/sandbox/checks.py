@@ -90,11 +90,17 @@ class Ran:
     world: World
 
 
-def run_code(sandbox: Sandbox, folder: Path, code: str, limits: Limits | None = None, **changes: Any) -> Ran:
-    """Run Python code as an agent in a new world; `changes` replace fields of the world."""
+def run_code(
+    sandbox: Sandbox, folder: Path, code: str, limits: Limits | None = None, marker: str = "", **changes: Any
+) -> Ran:
+    """Run Python code as an agent in a new world, with `marker` on its command line.
+
+    `changes` replace fields of the world.
+    """
     world = replace(make_world(folder, code), **changes)
     output = folder / "output.txt"
-    outcome = sandbox.run(world, ["python3", "/home/agent/main.py"], limits or Limits(20, grace_seconds=1), output)
+    command = ["python3", "/home/agent/main.py", marker]
+    outcome = sandbox.run(world, command, limits or Limits(20, grace_seconds=1), output)
     return Ran(outcome, output.read_text(errors="replace"), world)
 
 
@@ -212,7 +218,7 @@ print(json.dumps({"own": dict(os.environ), "all": seen}))
         found = run_probe(sandbox, folder, code)
     finally:
         del os.environ["MLEBENCH_CHECK_SECRET"]
-    visible = found["own"] if "no_process_outside_is_visible" in exceptions(sandbox) else found
+    visible = found["own" if "no_process_outside_is_visible" in exceptions(sandbox) else "all"]
     require(SECRET not in json.dumps(visible), "a variable of the host is visible")
 
 
@@ -400,9 +406,10 @@ while True:
     except OSError:
         time.sleep(0.01)
 """
-    ran = run_code(sandbox, folder, code, Limits(2, processes=50, grace_seconds=0.5))
+    marker = f"forking-{os.getpid()}-{time.monotonic_ns()}"
+    ran = run_code(sandbox, folder, code, Limits(2, processes=50, grace_seconds=0.5), marker)
     require(ran.outcome.end in ("timeout", "agent-error"), ran.outcome)
-    require(not alive(f"{folder}/agent/main.py"), "processes are left")
+    require(not alive(marker), "processes are left")
 
 
 def disk_is_limited(sandbox: Sandbox, folder: Path) -> None:
