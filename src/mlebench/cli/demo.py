@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from mlebench.cli.output import shown_progress
+
+if TYPE_CHECKING:
+    from mlebench.competition import Competition
 
 COMPETITIONS = (  # a table, a text, images, masks
     "spaceship-titanic",
@@ -18,6 +23,11 @@ COMPETITIONS = (  # a table, a text, images, masks
 )
 AGENTS = ("sample", "baseline")
 TIME_LIMIT = 120.0  # seconds of an attempt
+NEXT = (
+    ("list", "all competitions"),
+    ("show spaceship-titanic", "task, metric, medal table"),
+    ("prepare -c spaceship-titanic --source FILE", "real data: the zip you got from Kaggle"),
+)
 
 
 @click.command()
@@ -53,12 +63,12 @@ def demo(into: Path) -> None:
     for page in pages:
         click.echo(f"   {page}")
     _step("What to type next:")
-    click.echo("   mlebench list                                          all competitions")
-    click.echo("   mlebench show spaceship-titanic                        task, metric, medal table")
-    click.echo("   mlebench prepare -c spaceship-titanic --source FILE    real data: the zip you got from Kaggle")
+    program = "mlebench" if shutil.which("mlebench") else os.path.relpath(sys.argv[0])
+    for command, result in NEXT:
+        click.echo(f"   {program} {command:52}  {result}")
 
 
-def _prepare(competitions: list, data_dir: Path) -> None:
+def _prepare(competitions: list[Competition], data_dir: Path) -> None:
     from mlebench.dataset import Dataset
     from mlebench.preparation.engine import prepare
     from mlebench.preparation.sources import Synthetic
@@ -69,7 +79,7 @@ def _prepare(competitions: list, data_dir: Path) -> None:
             click.echo(f"   {competition.id}: {'prepared' if made else 'was prepared already'}")
 
 
-def _run(agent: str, competitions: list, into: Path) -> Path:
+def _run(agent: str, competitions: list[Competition], into: Path) -> Path:
     from mlebench.cli.live import watched
     from mlebench.runs.runner import execute, plan_run
 

@@ -36,19 +36,20 @@ def watched() -> Iterator[Watcher]:
 
 
 class _Lines:
-    """Says once how each attempt ended."""
+    """Says once how each attempt ended; those that were done before are passed over in silence."""
 
     def __init__(self) -> None:
-        self._said: set[AttemptFolder] = set()
+        self._said: set[AttemptFolder] | None = None
 
     def __call__(self, attempts: Sequence[AttemptFolder]) -> None:
-        first = not self._said and [attempt for attempt in attempts if attempt.state().is_done]
-        for attempt in attempts:
-            state = attempt.state()
-            if state.state == "finished" and attempt not in self._said:
-                self._said.add(attempt)
-                if not first:
-                    click.echo(f"{attempt.competition_id} seed {attempt.seed}: {_result(attempt, state)}", err=True)
+        """Say what is new since the last call; the first call, before anything runs, only takes note."""
+        finished = {attempt: state for attempt in attempts if (state := attempt.state()).state == "finished"}
+        if self._said is None:
+            self._said = {attempt for attempt, state in finished.items() if state.is_done}
+        for attempt, state in finished.items():
+            if attempt not in self._said:
+                click.echo(f"{attempt.competition_id} seed {attempt.seed}: {_result(attempt, state)}", err=True)
+        self._said |= finished.keys()
 
 
 def _table(rows: list[tuple[AttemptFolder, AttemptState]]) -> Table:

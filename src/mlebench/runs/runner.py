@@ -136,6 +136,7 @@ def execute(run: Path, watch: Watcher, workers: int | None = None) -> bool:
 def _work_off(everything: Sequence[AttemptFolder], config: RunConfig, watch: Watcher) -> None:
     executor = find_executor(config.executor, config.workers)
     futures: dict[Future[str], AttemptFolder] = {}
+    watch(everything)
     try:
         for attempt in everything:
             if not attempt.state().is_done:
