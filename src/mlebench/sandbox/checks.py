@@ -503,7 +503,8 @@ def a_killed_runner_leaves_nothing_running(sandbox: Sandbox, folder: Path) -> No
     code += "from pathlib import Path\nfrom mlebench.sandbox import find_sandbox\nfrom mlebench.sandbox import checks\n"
     code += f"checks.run_code(find_sandbox({sandbox.name!r}), Path({str(folder / 'world')!r}), {agent!r})"
     program.write_text(code)
-    with subprocess.Popen([sys.executable, str(program)], stderr=subprocess.DEVNULL) as runner:
+    environment = {**os.environ, "TMPDIR": str(folder)}  # it can't clean up after itself
+    with subprocess.Popen([sys.executable, str(program)], env=environment, stderr=subprocess.DEVNULL) as runner:
         try:
             _wait_until(lambda: alive(marker) != [] or runner.poll() is not None, "the agent does not start")
             require(runner.poll() is None, "the runner failed")
