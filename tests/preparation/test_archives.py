@@ -94,6 +94,15 @@ def test_files_are_linked_not_copied(tmp_path):
     assert not (tmp_path / "x").exists()
 
 
+def test_a_file_that_others_cannot_read_is_copied(tmp_path):
+    for name, mode in (("shut", 0o600), ("open", 0o644)):
+        (tmp_path / name).write_text("x")
+        (tmp_path / name).chmod(mode)
+    link_files([(tmp_path / name, tmp_path / "out" / name) for name in ("shut", "open")])
+    assert (tmp_path / "out" / "shut").stat().st_mode & stat.S_IROTH
+    assert (tmp_path / "shut").stat().st_mode & 0o777 == 0o600
+
+
 @pytest.mark.parametrize(("rows", "size"), [(10, 0.1), (11, 0.1), (1000, 0.25), (57, 13)])
 def test_hold_out_is_scikit_learns_division(rows, size):
     import pandas as pd

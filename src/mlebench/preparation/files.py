@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -121,8 +122,14 @@ def walk(folder: Path) -> Iterable[Path]:
 
 
 def link_file(source: Path, target: Path) -> None:
-    """Place one file: reflink, else hard link, else copy. The parent of `target` must exist."""
+    """Place one file: reflink, else hard link, else copy. The parent of `target` must exist.
+
+    A file that others can't read is copied: agents run as another user, and a link would share its rights.
+    """
     source = source.resolve()
+    if not source.stat().st_mode & stat.S_IROTH:
+        shutil.copyfile(source, target)
+        return
     if sys.platform == "linux" and _reflink(source, target):
         return
     try:

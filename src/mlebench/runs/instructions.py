@@ -16,6 +16,8 @@ What you find here
 - /home/validate_submission.sh FILE: says whether a submission is valid, and if not, why. Use it as often as you
   like; it does not know the score. The same by HTTP: POST the file as field "file" to
   http://localhost:5000/validate.
+Environment variables name the same: DATA_DIR, SUBMISSION_DIR, CODE_DIR, LOGS_DIR, VALIDATION_URL. Where they differ
+from what is said here, they are right.
 
 Rules
 - Predictions must come from a model or method that you apply to the data, not from memory or by hand.
