@@ -13,6 +13,9 @@ from .learn import Block
 
 MANY_VALUES = 24  # categories with more are known by their frequency and the target's mean
 GROUP_STATISTICS = 12
+LARGE_GROUP = 200
+LEAST_LIKENESS = 0.2  # of the members of a group, for the group to mean something
+FEWEST_PAIRS = 30
 WORDS_OF_A_TEXT = 4
 SAMPLE_ROWS = 5_000
 SEPARATORS = ("/", "_", "-", ":", "|", ";", ",", " ")
@@ -144,6 +147,8 @@ def add_parts(table: Table, name: str, values: pd.Series, separator: str) -> Non
                 table.keys[part_name] = codes_of(part)
         else:
             add_category(table, part_name, part)
+    if repeats(values):
+        table.keys[name] = codes_of(values)
 
 
 def add_category(table: Table, name: str, values: pd.Series) -> None:
@@ -217,21 +222,61 @@ def is_amount(values: np.ndarray) -> bool:
 
 
 def add_groups(table: Table) -> None:
-    """For each key: the size of the group, and what the others of the group are like."""
-    candidates = [(name, values) for name, values in table.numbers.items() if name.split(".")[0] not in table.keys]
-    spread = [(name, values) for name, values in candidates if len(np.unique(values[:SAMPLE_ROWS])) > 2]
+    """For each key: the size of the group and what the others of the group are like, if they are alike at all.
+
+    A key whose groups have nothing in common (first names, say) is dropped.
+    """
+    spread = {name: values for name, values in table.numbers.items() if len(np.unique(values[:SAMPLE_ROWS])) > 2}
+    few = dict(table.codes)
     for key, codes in list(table.keys.items()):
         groups = pd.Series(codes).where(codes >= 0)
         size = groups.map(groups.value_counts()).to_numpy(float)
-        table.numbers[f"size of {key}"] = size
-        if np.nanmean(size) > 200:
+        own = key.rsplit(".", 1)[0]
+        others = {name: mean_of_others(groups, values) for name, values in spread.items() if not name.startswith(own)}
+        alike = {name: likeness(spread[name], values) for name, values in others.items()}
+        named = {name: codes for name, codes in few.items() if not name.startswith(own)}
+        same = max((share_of_same(groups, codes) for codes in named.values()), default=0.0)
+        if max([*alike.values(), same]) < LEAST_LIKENESS:
+            del table.keys[key]
             continue
-        for name, values in [*spread, *((n, c.astype(float)) for n, c in table.codes.items())][:GROUP_STATISTICS]:
-            if name.startswith(key.rsplit(".", 1)[0]):
-                continue
-            others = mean_of_others(groups, values)
-            if np.isfinite(others).mean() > 0.05:
-                table.numbers[f"{name} in {key}"] = others
+        table.numbers[f"size of {key}"] = size
+        if np.nanmean(size) > LARGE_GROUP:
+            continue
+        for name in sorted(alike, key=alike.__getitem__, reverse=True)[:GROUP_STATISTICS]:
+            if alike[name] > LEAST_LIKENESS / 2:
+                table.numbers[f"{name} in {key}"] = others[name]
+        for name, own_codes in named.items():
+            if share_of_same(groups, own_codes) > LEAST_LIKENESS:
+                table.codes[f"{name} in {key}"] = usual_code(groups, own_codes)
+
+
+def likeness(own: np.ndarray, others: np.ndarray) -> float:
+    """The correlation of ranks between a row's value and the mean of its group's others."""
+    both = np.isfinite(own) & np.isfinite(others)
+    if both.sum() < FEWEST_PAIRS:
+        return 0.0
+    ranks = pd.Series(own[both]).rank(), pd.Series(others[both]).rank()
+    return float(np.nan_to_num(abs(ranks[0].corr(ranks[1]))))
+
+
+def share_of_same(groups: pd.Series, codes: np.ndarray) -> float:
+    """How much more often than by chance a row has the code of the row before it in its group; 1 is always."""
+    known = codes >= 0
+    table = pd.DataFrame({"group": groups[known], "code": codes[known]}).dropna()
+    before = table.groupby("group")["code"].shift()
+    pairs = before.notna()
+    if pairs.sum() < FEWEST_PAIRS:
+        return 0.0
+    chance = (table["code"].value_counts(normalize=True) ** 2).sum()
+    return float(((before == table["code"])[pairs].mean() - chance) / max(1e-9, 1 - chance))
+
+
+def usual_code(groups: pd.Series, codes: np.ndarray) -> np.ndarray:
+    """The most frequent code of each row's group; -1 where there is none."""
+    known = pd.DataFrame({"group": groups, "code": codes})[codes >= 0].dropna()
+    counts = known.groupby(["group", "code"]).size().reset_index(name="count").sort_values("count", kind="stable")
+    usual = counts.drop_duplicates("group", keep="last").set_index("group")["code"]
+    return groups.map(usual).fillna(-1).to_numpy(int)
 
 
 def mean_of_others(groups: pd.Series, values: np.ndarray) -> np.ndarray:
