@@ -1,5 +1,7 @@
 # Each target does all its own set-up: a virtual environment in .venv, made with uv if it is there, else with pip.
-PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v python3.11 || command -v python3)
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+    $$python -c '$(NEW_ENOUGH)' 2>/dev/null && { echo $$python; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
@@ -24,7 +26,7 @@ bench: $(READY)
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 $(READY): pyproject.toml
-	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11)' 2>/dev/null || \
+	@test -n "$(PYTHON)" && $(PYTHON) -c '$(NEW_ENOUGH)' || \
 	    { echo "mlebench needs Python 3.11 or later; name one with make PYTHON=/path/to/python3"; exit 1; }
 	@if command -v uv >/dev/null; then \
 	    uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && uv pip install --quiet --python $(BIN)/python -e '.[dev]'; \
