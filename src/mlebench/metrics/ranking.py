@@ -19,7 +19,8 @@ def mean_average_precision_at_k_score(y_true: np.ndarray, y_pred: np.ndarray, *,
     Both arrays: one text a row, shape (rows,), split at every single blank; a missing cell is the word "nan",
     a number its digits. Truths are sets. An entry that repeats an earlier one uses up its rank and is no hit;
     two blanks in a row have an empty entry between them. A row's sum of (hits so far / rank) over its hits is
-    divided by the size of the truth or `k`, whichever is less. Raises ValueError if the shapes differ or `k` is below 1.
+    divided by the size of the truth or `k`, whichever is less. Raises ValueError if the shapes differ or `k` is
+    below 1.
     Source: Kaggle's MAP@K; Manning et al., Introduction to Information Retrieval (2008), section 8.4.
 
     >>> mean_average_precision_at_k_score(np.array(["a b", "c"]), np.array(["b x a", "x c"]), k=2)
