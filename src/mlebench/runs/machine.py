@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 import subprocess
+from pathlib import Path
 
 import psutil
 
@@ -22,6 +23,17 @@ def hardware() -> dict[str, object]:
         "gpus": gpus(),
         "machine": f"{platform.system()} {platform.machine()}",
     }
+
+
+def memory_share(workers: int) -> int:
+    """Bytes of memory for one of `workers` attempts at once, a tenth being left to the machine."""
+    return psutil.virtual_memory().total * 9 // 10 // workers
+
+
+def disk_share(folder: Path, workers: int) -> int:
+    """Bytes of disk for one of `workers` attempts at once: of what is free now at `folder`, but for a tenth."""
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    return shutil.disk_usage(existing).free * 9 // 10 // workers
 
 
 def gpus() -> list[str]:

@@ -17,7 +17,7 @@ from mlebench.dataset import Dataset
 from mlebench.errors import UsageError
 from mlebench.executors import find_executor
 from mlebench.runs.attempt import run_attempt
-from mlebench.runs.machine import hardware, versions
+from mlebench.runs.machine import disk_share, hardware, memory_share, versions
 from mlebench.runs.store import AttemptFolder, RunConfig, attempts, read_config, write_config
 from mlebench.sandbox import find_sandbox
 
@@ -43,7 +43,8 @@ def plan_run(
 ) -> tuple[Path, list[str]]:
     """Check everything that can be checked before the first attempt, write run.json, return folder and warnings.
 
-    Raises UsageError if an agent, sandbox or data set isn't there or the name is taken.
+    Without limits of their own, attempts share the machine's memory and free disk evenly. Raises UsageError if an
+    agent, sandbox or data set isn't there or the name is taken.
     """
     chosen = agents.get(agent)
     chosen.require_packages()
@@ -69,9 +70,9 @@ def plan_run(
         executor=executor,
         workers=workers,
         data_dir=str(data_dir.absolute()),
-        memory_bytes=memory_bytes,
+        memory_bytes=memory_bytes or memory_share(workers),
         processes=processes,
-        disk_bytes=disk_bytes,
+        disk_bytes=disk_bytes or disk_share(runs_dir.absolute(), workers),
         sources={dataset.competition.id: dataset.source for dataset in datasets},
         network="open" if sandbox == "none" else "none",
         hardware=hardware(),
