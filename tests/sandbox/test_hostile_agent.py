@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from mlebench.files import remove_tree
 from mlebench.sandbox import Limits, find_sandbox
 from mlebench.sandbox.checks import alive, make_world
 from mlebench.sandbox.collect import collect_submission
@@ -70,6 +71,7 @@ def host(tmp_path):
             "marker": f"marker-{secret[8:16]}",
         }
         yield Host(secret, told, [server, beside, abstract], neighbour.pid)
+    remove_tree(tmp_path / "world")  # pytest can't remove folders nested that deep
 
 
 def _own_address():
@@ -155,4 +157,5 @@ def test_what_it_leaves_is_harmless(host, tmp_path):
     assert collect_submission(world.submission) is None
     assert (world.logs / "huge").stat().st_mode & 0o6000 == 0
     assert (world.logs / "huge").stat().st_uid == os.geteuid()
-    subprocess.run(["rm", "-rf", str(world.code)], check=True)
+    remove_tree(world.code)
+    assert not world.code.exists()
