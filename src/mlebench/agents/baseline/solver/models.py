@@ -32,7 +32,7 @@ def models_for(problem: Problem, block: Block) -> list[Model]:
         return [LINEAR_COMPONENTS, *kernels, FOREST, *([BOOSTING_COMPONENTS] if few else [])]
     if not few:
         return [LINEAR, FOREST]
-    smooth = [BOOSTING_SLOW, BOOSTING_STEADY] if rows <= 200_000 else []
+    smooth = [BOOSTING_HALF, BOOSTING_SLOW] if rows <= 200_000 else []
     return [BOOSTING, LINEAR, FOREST, *smooth, *([KERNEL] if rows <= ROWS_FOR_KERNELS else [])]
 
 
@@ -66,36 +66,20 @@ def _boosting_usual(problem: Problem, block: Block) -> Estimator:
     )
 
 
-def _boosting_slow(problem: Problem, block: Block) -> Estimator:
+def _boosting_half(problem: Problem, block: Block) -> Estimator:
+    """A second draw whose splits see half of the columns, codes taken as numbers."""
     rows = block.train.shape[0]
-    leaf = int(np.clip(rows // 50, 3, 30))
-    return _boosting(
-        problem,
-        block.categories,
-        learning_rate=0.025,
-        max_iter=350 if rows < 5_000 else 500,
-        max_leaf_nodes=8,
-        min_samples_leaf=leaf,
-        l2_regularization=5.0,
-        max_features=0.4,
-        early_stopping=False,
-    )
+    settings = {"learning_rate": 0.05, "max_iter": 180 if rows < 5_000 else 320, "max_leaf_nodes": 12}
+    leaf = int(np.clip(rows // 50, 3, 20))
+    return _boosting(problem, (), min_samples_leaf=leaf, max_features=0.5, early_stopping=False, **settings)
 
 
-def _boosting_steady(problem: Problem, block: Block) -> Estimator:
-    """A second draw with deeper trees, codes taken as numbers."""
-    return _boosting(
-        problem,
-        (),
-        learning_rate=0.03,
-        max_iter=250,
-        max_depth=6,
-        max_leaf_nodes=24,
-        min_samples_leaf=int(np.clip(block.train.shape[0] // 50, 3, 25)),
-        l2_regularization=10.0,
-        max_features=0.25,
-        early_stopping=False,
-    )
+def _boosting_slow(problem: Problem, block: Block) -> Estimator:
+    """Many small trees."""
+    rows = block.train.shape[0]
+    settings = {"learning_rate": 0.04, "max_iter": 300 if rows < 5_000 else 600, "max_leaf_nodes": 6}
+    leaf = int(np.clip(rows // 50, 3, 20))
+    return _boosting(problem, block.categories, min_samples_leaf=leaf, early_stopping=False, **settings)
 
 
 def _boosting_quick(problem: Problem, block: Block) -> Estimator:
@@ -215,7 +199,7 @@ def _bayes(problem: Problem, block: Block) -> Estimator:
 BOOSTING = Model("boosting", _boosting_usual)
 BOOSTING_QUICK = Model("quick boosting", _boosting_quick)
 BOOSTING_SLOW = Model("slow boosting", _boosting_slow)
-BOOSTING_STEADY = Model("steady boosting", _boosting_steady)
+BOOSTING_HALF = Model("boosting of half the columns", _boosting_half)
 BOOSTING_COMPONENTS = Model("boosting of components", _boosting_components)
 FOREST = Model("forest", _forest, several_columns=True, several_labels=True)
 LINEAR = Model("linear", _linear, several_columns=True)

@@ -119,11 +119,13 @@ def feature_blocks(task: Task, target: Target) -> tuple[list[Block], np.ndarray]
     train = task.train.iloc[target.rows].reset_index(drop=True)
     common = [c for c in task.test.columns if c in train.columns and c not in labels.columns]
     built = tables.build(train, task.test[common], task.id)
-    found = [block] if (block := tables.block(built, len(train))) is not None else []
+    dense, found = tables.blocks(built, len(train)), []
     if built.texts:
-        words = text.block(built.texts, len(train))
-        slim = text.components(words, TEXT_COMPONENTS, task.seed)
-        found = [words, *(_beside([*found, slim]) if slim is not None else found)]
+        found = [text.block(built.texts, len(train))]
+        slim = text.components(found[0], TEXT_COMPONENTS, task.seed)
+        if slim is not None:
+            dense = [_beside(block, slim) for block in dense] or [slim]
+    found += dense
     rows = np.arange(len(train))
     if labels.id is not None:
         names = train[labels.id].astype("string").tolist(), task.test[task.id].astype("string").tolist()
@@ -131,20 +133,17 @@ def feature_blocks(task: Task, target: Target) -> tuple[list[Block], np.ndarray]
         if files is not None:
             seen, rows = files
             found = [block.rows(rows) for block in found]
-            found = [*found, seen] if not found else [*found, *_beside([found[-1], seen])]
+            found.append(_beside(found[-1], seen) if dense else seen)
     if not found:
         raise LookupError("there is nothing to learn from")
     return found, rows
 
 
-def _beside(blocks: list[Block]) -> list[Block]:
-    """Dense blocks side by side as one."""
-    if len(blocks) == 1:
-        return blocks
-    first = blocks[0]
-    train, test = (np.hstack([np.asarray(getattr(b, part)) for b in blocks]) for part in ("train", "test"))
-    name = " and ".join(block.name for block in blocks)
-    return [Block(name, train, test, first.categories, first.train_keys, first.test_keys)]
+def _beside(first: Block, second: Block) -> Block:
+    """Dense blocks side by side as one; the categories and keys are those of the first."""
+    train, test = np.hstack([first.train, second.train]), np.hstack([first.test, second.test])
+    name = f"{first.name} and {second.name}"
+    return Block(name, train, test, first.categories, first.train_keys, first.test_keys)
 
 
 # --- how it is written

@@ -32,6 +32,7 @@ class Table:
     codes: dict[str, np.ndarray] = field(default_factory=dict)  # few values; -1 is missing
     keys: dict[str, np.ndarray] = field(default_factory=dict)  # many values; -1 is missing
     texts: dict[str, list[str]] = field(default_factory=dict)
+    of_groups: set[str] = field(default_factory=set)  # numbers and codes taken from other rows of a group
 
 
 def build(train: pd.DataFrame, test: pd.DataFrame, id_column: str | None) -> Table:
@@ -46,24 +47,31 @@ def build(train: pd.DataFrame, test: pd.DataFrame, id_column: str | None) -> Tab
     return table
 
 
-def block(table: Table, train_rows: int) -> Block | None:
-    """The features as one matrix; None if there are none."""
-    columns = [*table.numbers.values(), *(codes.astype(float) for codes in table.codes.values())]
-    if not columns and not table.keys:
-        return None
-    matrix = np.column_stack(columns) if columns else np.zeros((table.rows, 1))
-    matrix[:, len(table.numbers) :][matrix[:, len(table.numbers) :] < 0] = np.nan
-    matrix = np.where(np.isfinite(matrix), matrix, np.nan)
-    categories = tuple(range(len(table.numbers), matrix.shape[1]) if columns else ())
-    keys = np.column_stack(list(table.keys.values())) if table.keys else None
-    return Block(
-        "table",
-        matrix[:train_rows],
-        matrix[train_rows:],
-        categories,
-        None if keys is None else keys[:train_rows],
-        None if keys is None else keys[train_rows:],
+def blocks(table: Table, train_rows: int) -> list[Block]:
+    """The rows' own features as one matrix, and, if there are groups, a second one with what groups tell.
+
+    Which is better differs: what groups tell may be noise.
+    """
+    own = Table(
+        table.rows,
+        {name: values for name, values in table.numbers.items() if name not in table.of_groups},
+        {name: values for name, values in table.codes.items() if name not in table.of_groups},
     )
+    found = [_block("table", own, train_rows)] if own.numbers or own.codes else []
+    if table.keys or table.of_groups:
+        found.append(_block("table with groups", table, train_rows))
+    return found
+
+
+def _block(name: str, table: Table, train_rows: int) -> Block:
+    columns = [*table.numbers.values(), *(np.where(codes < 0, np.nan, codes) for codes in table.codes.values())]
+    matrix = np.column_stack(columns).astype(float) if columns else np.zeros((table.rows, 1))
+    matrix = np.where(np.isfinite(matrix), matrix, np.nan)
+    categories = tuple(range(len(table.numbers), len(columns)))
+    if not table.keys:
+        return Block(name, matrix[:train_rows], matrix[train_rows:], categories)
+    keys = np.column_stack(list(table.keys.values()))
+    return Block(name, matrix[:train_rows], matrix[train_rows:], categories, keys[:train_rows], keys[train_rows:])
 
 
 # --- columns
@@ -245,9 +253,11 @@ def add_groups(table: Table) -> None:
         for name in sorted(alike, key=alike.__getitem__, reverse=True)[:GROUP_STATISTICS]:
             if alike[name] > LEAST_LIKENESS / 2:
                 table.numbers[f"{name} in {key}"] = others[name]
+                table.of_groups.add(f"{name} in {key}")
         for name, own_codes in named.items():
             if share_of_same(groups, own_codes) > LEAST_LIKENESS:
                 table.codes[f"{name} in {key}"] = usual_code(groups, own_codes)
+                table.of_groups.add(f"{name} in {key}")
 
 
 def likeness(own: np.ndarray, others: np.ndarray) -> float:
