@@ -4,6 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 import mlebench
 from mlebench.errors import UsageError
 from mlebench.sandbox import SANDBOXES, Limits, Outcome, find_sandbox
-from mlebench.sandbox.checks import SANDBOX_CHECKS, CheckFailed, exceptions
+from mlebench.sandbox.checks import SANDBOX_CHECKS, CheckFailed, exceptions, make_world
 from mlebench.sandbox.unsandboxed import Unsandboxed
 
 USABLE = [name for name in SANDBOXES if find_sandbox(name).unavailable() is None]
@@ -37,6 +39,20 @@ def test_the_strict_sandbox_has_no_exceptions():
 
 def test_exceptions_name_checks():
     assert set(Unsandboxed.exceptions) <= {check.__name__ for check in SANDBOX_CHECKS}
+
+
+@pytest.mark.parametrize("place", ["/tmp", "/var/tmp"])
+def test_an_environment_that_lies_in_a_temporary_folder(place, tmp_path):
+    sandbox = find_sandbox("bubblewrap")
+    if reason := sandbox.unavailable():
+        pytest.skip(reason)
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        Path(folder).chmod(0o755)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", f"{folder}/env"], check=True)
+        world = replace(make_world(tmp_path / "world"), python=Path(folder, "env"))
+        command = ["python", "-c", "import sys; print(sys.prefix)"]
+        outcome = sandbox.run(world, command, Limits(30), tmp_path / "output.txt")
+        assert (outcome.end, (tmp_path / "output.txt").read_text()) == ("completed", f"{folder}/env\n")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="not root, so test_sandbox is the rootless case")

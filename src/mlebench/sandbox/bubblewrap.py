@@ -203,7 +203,8 @@ def _argument_file(options: Sequence[str]) -> IO[bytes]:
 
 def _world_options(world: World, scratch: Path, limits: Limits) -> list[str]:
     options = [*_isolation(), *_system_options(limits)]
-    options += ["--bind", str(scratch / "tmp"), "/tmp", *_parents(Path("/var/tmp")), "--symlink", "/tmp", "/var/tmp"]
+    for name in ("/tmp", "/var/tmp"):  # one folder; no link, for a Python environment may lie below either
+        options += [*_parents(Path(name)), "--bind", str(scratch / "tmp"), name]
     for name in ETC:
         options += ["--ro-bind", str(scratch / name), f"/etc/{name}"]
     for prefix in _python_prefixes(world.python):
