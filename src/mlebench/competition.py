@@ -82,7 +82,13 @@ class Competition:
 
     @cached_property
     def schema(self) -> Schema:
-        """What a valid submission looks like."""
+        """What a valid submission looks like. Raises CompetitionError if the facts are none."""
+        try:
+            return self._read_schema()
+        except (TypeError, KeyError) as error:
+            raise CompetitionError(f"{self.folder / 'competition.toml'}, [submission]: {error}") from error
+
+    def _read_schema(self) -> Schema:
         from mlebench.submission import Column, Schema
 
         facts = dict(self._submission)
