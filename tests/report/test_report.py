@@ -6,9 +6,11 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
 from mlebench import catalog
+from mlebench.cli.runs import report
 from mlebench.errors import UsageError
 from mlebench.report import render_terminal, to_json, write_html
 from mlebench.report.formatting import SYNTHETIC_WARNING
@@ -237,7 +239,7 @@ def test_headline_names_interval_and_method(own, make_run):
         {("b", 0): {"score": 0.5}, ("b", 1): None},
         {("a", 0): {"score": float("inf")}, ("a", 1): {"score": float("-inf")}, ("a", 2): {"score": 1e300}},
     ],
-    ids=["no attempts", "missing", "pending", "fault", "one seed", "no leaderboard", "infinite"],
+    ids=["no attempts", "no file", "pending", "fault", "one seed", "no leaderboard", "infinite"],
 )
 def test_every_state_can_be_shown(own, make_run, attempts):
     own("a"), own("b", scores=None)
@@ -307,6 +309,28 @@ def test_padding_is_named(run):
     assert "(padded as failures)" in console.file.getvalue()
     assert "padded as failures" in write_html(run, run / "padded.html", padded=True).read_text()
     assert to_json(run, padded=True)["splits"]["low"]["estimates"]["any_medal"]["attempts"] == 3
+
+
+def test_padding_is_an_option_of_the_command(run):
+    attempts = {}
+    for options in ((), ("--padded",)):
+        result = CliRunner().invoke(report, [str(run), "--json", *options])
+        assert result.exit_code == 0, result.output
+        low = json.loads(result.stdout)["splits"]["low"]
+        attempts[options] = low["estimates"]["any_medal"]["attempts"]
+        assert low["padded"] is bool(options)
+        assert ("padded as failures)" in (run / "report.html").read_text()) is bool(options)
+        shown = CliRunner().invoke(report, [str(run), *options]).stdout
+        assert ("(padded as failures)" in shown) is bool(options)
+    assert attempts == {(): 2, ("--padded",): 3}
+
+
+def test_what_is_not_recorded_is_not_guessed(own, make_run):
+    own("a")
+    run = make_run({("a", 0): None, ("a", 1): {"state": "running", "end": None}}, network=None)
+    text = Elements(page_of(run)).text
+    assert "network not recorded" in text
+    assert "to come – – pending – – –" in text
 
 
 def test_what_is_no_run_is_refused(tmp_path):

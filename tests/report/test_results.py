@@ -15,9 +15,9 @@ def test_attempts_are_keyed_by_competition_and_seed(own, make_run):
     assert keys == [("b", 0), ("b", 1), ("a", 0), ("a", 1)]
     assert results.attempt("b", 1).grade.score == 2.0
     assert results.attempt("a", 0).grade.score == 1.0
-    assert results.attempt("a", 1).state == "missing"
+    assert results.attempt("a", 1).state == "pending"
     assert results.attempt("b", 0).status == "timeout, not graded yet"
-    assert results.attempt("nowhere", 7).state == "missing"
+    assert results.attempt("nowhere", 7).state == "pending"
 
 
 def test_all_facts_are_read(own, make_run):
@@ -27,7 +27,7 @@ def test_all_facts_are_read(own, make_run):
     assert (attempt.seconds, attempt.reruns, attempt.peak_memory_bytes) == (12.5, 2, 3 << 29)
     assert (attempt.validations, attempt.valid_validations, attempt.outcome) == (3, 2, "gold")
     assert (results.run.agent, results.run.edition, results.run.seeds) == ("baseline", "v1", 1)
-    assert results.run.command == ("mlebench", "run", "--agent", "baseline")
+    assert results.run.command == ["mlebench", "run", "--agent", "baseline"]
 
 
 def test_an_attempt_that_was_not_planned_is_not_lost(own, make_run):
@@ -121,8 +121,8 @@ def test_a_broken_file_is_named(own, make_run, name, content):
 @pytest.mark.parametrize(
     ("name", "change", "complaint"),
     [
-        ("run.json", {"seeds": "many"}, "many"),
-        ("run.json", {"competitions": 5}, "not iterable"),
+        ("run.json", {"seeds": "many"}, "seeds is 'many', not of type int"),
+        ("run.json", {"competitions": 5}, "competitions is 5, not of type list"),
         ("a/0/attempt.json", {"seed": 1}, "seed 1 of a"),
         ("a/0/attempt.json", {"competition": "b"}, "seed 0 of b"),
         ("a/0/attempt.json", {"seconds": "long"}, "long"),
@@ -136,14 +136,6 @@ def test_a_file_with_a_wrong_value_is_named(own, make_run, name, change, complai
     path = run / name
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(MlebenchError, match=f"{name} can't be read.*{complaint}"):
-        read_run(run)
-
-
-def test_a_missing_key_is_named(own, make_run):
-    own("a")
-    run = make_run({("a", 0): {"score": 95.0}})
-    (run / "run.json").write_text('{"id": "x", "competitions": ["a"]}')
-    with pytest.raises(MlebenchError, match="'seeds' is missing"):
         read_run(run)
 
 

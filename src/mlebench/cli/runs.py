@@ -163,9 +163,14 @@ def _parameters(given: tuple[str, ...]) -> dict[str, str]:
 @click.command()
 @click.argument("run_name", metavar="RUN")
 @click.option("--html", type=click.Path(path_type=Path), help="Where the page goes. Default: report.html in the run.")
+@click.option(
+    "--padded",
+    is_flag=True,
+    help="Count attempts as failures that are still missing, or that ended through no doing of the agent.",
+)
 @runs_dir_option
 @json_option
-def report(run_name: str, html: Path | None, runs_dir: Path | None, as_json: bool) -> None:
+def report(run_name: str, html: Path | None, padded: bool, runs_dir: Path | None, as_json: bool) -> None:
     """Report on RUN at the terminal and as an HTML page.
 
     RUN is a path or a name in the runs folder. The page is one file that needs nothing else.
@@ -173,19 +178,19 @@ def report(run_name: str, html: Path | None, runs_dir: Path | None, as_json: boo
     from mlebench.report import write_html
 
     folder = _run_path(run_name, _runs_dir(runs_dir))
-    page = write_html(folder, html or folder / "report.html")
-    _show_report(folder, as_json)
+    page = write_html(folder, html or folder / "report.html", padded=padded)
+    _show_report(folder, as_json, padded)
     click.echo(f"page: {page}", err=True)
 
 
-def _show_report(folder: Path, as_json: bool) -> None:
+def _show_report(folder: Path, as_json: bool, padded: bool = False) -> None:
     from mlebench.report import render_terminal, to_json
 
     if as_json:
-        show_json(to_json(folder))
+        show_json(to_json(folder, padded=padded))
         return
     import sys
 
     from rich.console import Console
 
-    render_terminal(folder, Console(width=None if sys.stdout.isatty() else 140))
+    render_terminal(folder, Console(width=None if sys.stdout.isatty() else 140), padded=padded)

@@ -89,16 +89,16 @@ def disclosure(results: RunResults) -> list[Fact]:
     run = results.run
     sources = sorted({source for competition in results.competitions for source in results.sources_of(competition)})
     entries = {
-        "agent": " ".join([run.agent or "", *(f"{name}={value}" for name, value in run.agent_parameters.items())]),
+        "agent": " ".join([run.agent, *(f"{name}={value}" for name, value in run.agent_parameters.items())]),
         "model": run.model or "none",
         "network": run.network,
         "sandbox": run.sandbox,
-        "time limit": formatting.duration(run.time_limit_seconds) if run.time_limit_seconds else None,
+        "time limit": formatting.duration(run.time_limit_seconds),
         "memory limit": formatting.size(run.memory_bytes) if run.memory_bytes else "none",
         "disk limit": formatting.size(run.disk_bytes) if run.disk_bytes else "none",
         "process limit": f"{run.processes:,}" if run.processes else "none",
         "hardware": _hardware(run.hardware),
-        "attempts at a time": str(run.workers) if run.workers else None,
+        "attempts at a time": str(run.workers),
         "executor": run.executor,
         "edition": run.edition,
         "source of the data": ", ".join(sources),

@@ -2,58 +2,40 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from mlebench import catalog
 from mlebench.competition import Competition
-from mlebench.errors import ENDS, End, MlebenchError, UsageError
+from mlebench.errors import ENDS, MlebenchError
 from mlebench.grading import GradeReport
 from mlebench.leaderboard import Leaderboard
-
-MISSING = "missing"  # the state of an attempt that has no attempt.json yet
-FINISHED = "finished"
+from mlebench.runs.store import AttemptFolder, AttemptState, RunConfig, read_config, read_object, unreadable
 
 
 @dataclass(frozen=True)
-class AttemptResult:
-    """One attempt as far as it got. Times in seconds, sizes in bytes; None is "not known"."""
+class AttemptResult(AttemptState):
+    """One attempt as far as it got."""
 
-    competition: str
-    seed: int
-    state: str = MISSING  # missing, pending, running or finished
-    end: str | None = None  # a name in `mlebench.errors.ENDS`
-    message: str | None = None
-    exit_code: int | None = None
-    started: str | None = None
-    finished: str | None = None
-    seconds: float | None = None
-    peak_memory_bytes: float | None = None
-    peak_disk_bytes: float | None = None
-    reruns: int = 0
-    validations: int | None = None
-    valid_validations: int | None = None
     grade: GradeReport | None = None  # only of an attempt that ended in a way that is graded
 
     @property
     def counts(self) -> bool:
         """Whether the attempt enters the rates."""
         known = ENDS.get(self.end or "")
-        return self.state == FINISHED and known is not None and known.counts and self.grade is not None
+        return self.state == "finished" and known is not None and known.counts and self.grade is not None
 
     @property
     def to_come(self) -> bool:
         """Whether the attempt, or its grade, is still awaited."""
-        return self.state != FINISHED or (not self.counts and _is_graded(self.end))
+        return self.state != "finished" or (not self.counts and _is_graded(self))
 
     @property
     def status(self) -> str:
         """How it ended, or how far it got."""
-        if self.state != FINISHED:
+        if self.state != "finished":
             return self.state
         return f"{self.end}, not graded yet" if self.to_come else self.end or "unknown end"
 
@@ -70,39 +52,11 @@ class AttemptResult:
 
 
 @dataclass(frozen=True)
-class Run:
-    """The configuration and disclosure of a run, from `run.json`; sizes in bytes."""
-
-    id: str
-    competitions: tuple[str, ...]
-    seeds: int
-    created: str | None = None
-    agent: str | None = None
-    agent_parameters: Mapping[str, Any] = field(default_factory=dict)
-    competition_folders: tuple[str, ...] = ()
-    time_limit_seconds: float | None = None
-    memory_bytes: int | None = None
-    processes: int | None = None
-    disk_bytes: int | None = None
-    sandbox: str | None = None
-    executor: str | None = None
-    workers: int | None = None
-    data_dir: str | None = None
-    edition: str | None = None
-    sources: Mapping[str, str] = field(default_factory=dict)
-    network: str | None = None
-    model: str | None = None
-    hardware: Mapping[str, Any] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
-    command: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class RunResults:
     """A run, its attempts (every planned one, and any other that is in the folder), and what the catalog knows."""
 
     folder: Path
-    run: Run
+    run: RunConfig
     attempts: tuple[AttemptResult, ...]
     catalog: Mapping[str, Competition]
 
@@ -128,7 +82,7 @@ class RunResults:
         return groups
 
     def attempt(self, competition_id: str, seed: int) -> AttemptResult:
-        """The attempt with this key; one that is missing if there is none."""
+        """The attempt with this key; one that is pending if there is none."""
         return self._by_key.get((competition_id, seed), AttemptResult(competition_id, seed))
 
     def attempts_on(self, competition_id: str) -> list[AttemptResult]:
@@ -191,32 +145,15 @@ class RunResults:
 def read_run(folder: Path) -> RunResults:
     """Read a run folder.
 
-    Raises UsageError if it is none, MlebenchError that names a file which is broken. Attempts that are missing,
+    Raises UsageError if it is none, MlebenchError that names a file which is broken. Attempts that are
     pending or running are part of the result; a competition that the catalog no longer knows keeps its id.
     """
-    path = folder / "run.json"
-    if not path.is_file():
-        raise UsageError(f"{folder} is no run: it has no run.json")
-    run = _run(path)
+    run = read_config(folder)
     planned = [(competition, seed) for competition in run.competitions for seed in range(run.seeds)]
     keys = dict.fromkeys([*planned, *_found(folder)])
     order = {competition: place for place, competition in enumerate(dict.fromkeys(key[0] for key in keys))}
     attempts = [_attempt(folder, *key) for key in sorted(keys, key=lambda key: (order[key[0]], key[1]))]
     return RunResults(folder, run, tuple(attempts), _catalog(run.competition_folders))
-
-
-def _run(path: Path) -> Run:
-    content = _read_json(path)
-    known = {entry.name for entry in fields(Run)}
-    values = {key: value for key, value in content.items() if key in known and value is not None}
-    try:
-        for key in ("competitions", "competition_folders", "command"):
-            if key in values:
-                values[key] = tuple(map(str, values[key]))
-        values["seeds"] = int(values["seeds"])
-        return Run(**{"id": path.parent.name, **values})
-    except (KeyError, TypeError, ValueError) as error:
-        raise _broken(path, error) from error
 
 
 def _found(folder: Path) -> Iterator[tuple[str, int]]:
@@ -226,46 +163,35 @@ def _found(folder: Path) -> Iterator[tuple[str, int]]:
             yield path.parent.parent.name, int(path.parent.name)
 
 
-def _attempt(folder: Path, competition: str, seed: int) -> AttemptResult:
-    home = folder / competition / str(seed)
-    path = home / "attempt.json"
-    if not path.is_file():
-        return AttemptResult(competition, seed)
-    content = _read_json(path)
-    known = {entry.name for entry in fields(AttemptResult)} - {"competition", "seed", "grade"}
-    values = {key: value for key, value in content.items() if key in known and value is not None}
-    said = content.get("competition", competition), content.get("seed", seed)
+def _attempt(run: Path, competition: str, seed: int) -> AttemptResult:
+    folder = AttemptFolder(run, competition, seed)
+    state = folder.state()
+    return AttemptResult(**vars(state), grade=_grade(folder) if _is_graded(state) else None)
+
+
+def _is_graded(state: AttemptState) -> bool:
+    """Whether the attempt ended in a way that is graded."""
+    known = ENDS.get(state.end or "")
+    return state.state == "finished" and known is not None and known.graded
+
+
+def _grade(folder: AttemptFolder) -> GradeReport | None:
+    """What grade.json says; None if there is none yet."""
+    path = folder.grade_path
     try:
-        if said != (competition, seed):
-            raise ValueError(f"it speaks of seed {said[1]} of {said[0]}, and lies where another attempt belongs")
-        for key in ("seconds", "peak_memory_bytes", "peak_disk_bytes"):
-            if key in values:
-                values[key] = float(values[key])
-        graded = values.get("state") == FINISHED and _is_graded(values.get("end"))
-        return AttemptResult(competition, seed, **values, grade=_grade(home, competition) if graded else None)
-    except (TypeError, ValueError) as error:
-        raise _broken(path, error) from error
-
-
-def _grade(home: Path, competition: str) -> GradeReport | None:
-    path = home / "grade.json"
-    if not path.is_file():
+        grade = GradeReport.from_dict(read_object(path))
+    except FileNotFoundError:
         return None
-    try:
-        grade = GradeReport.from_dict(_read_json(path))
-        if grade.competition_id != competition:
-            raise ValueError(f"it grades {grade.competition_id}, and lies with attempts on {competition}")
-    except (KeyError, TypeError, ValueError) as error:
-        raise _broken(path, error) from error
+    except KeyError as error:
+        raise unreadable(path, f"the key {error} is missing") from error
+    except (TypeError, ValueError) as error:
+        raise unreadable(path, error) from error
+    if grade.competition_id != folder.competition_id:
+        raise unreadable(path, f"it grades {grade.competition_id}, and lies with attempts on {folder.competition_id}")
     return grade
 
 
-def _is_graded(end: str | None) -> bool:
-    known: End | None = ENDS.get(end or "")
-    return known is not None and known.graded
-
-
-def _catalog(folders: tuple[str, ...]) -> Mapping[str, Competition]:
+def _catalog(folders: Sequence[str]) -> Mapping[str, Competition]:
     """The competitions of the run's folders that still exist and the built-in ones; {} if they can't be read."""
     existing = tuple(Path(folder) for folder in folders if Path(folder).is_dir())
     for choice in (existing, ()):
@@ -274,18 +200,3 @@ def _catalog(folders: tuple[str, ...]) -> Mapping[str, Competition]:
         except MlebenchError:
             continue
     return {}
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise _broken(path, error) from error
-    if not isinstance(content, dict):
-        raise _broken(path, f"it holds a {type(content).__name__}, not an object")
-    return content
-
-
-def _broken(path: Path, reason: object) -> MlebenchError:
-    text = f"the key {reason} is missing" if isinstance(reason, KeyError) else str(reason)
-    return MlebenchError(f"{path} can't be read: {text}")

@@ -54,8 +54,8 @@ def render(results: RunResults, console: Console, padded: bool = False) -> None:
 
 def _run_line(results: RunResults) -> Text:
     run = results.run
-    facts = [f"run {run.id}", run.agent, run.edition and f"edition {run.edition}", f"seeds {len(results.seeds)}"]
-    return Text(show.clean(" · ".join(str(fact) for fact in facts if fact)), style="bold")
+    facts = [f"run {run.id}", run.agent, f"edition {run.edition}", f"seeds {len(results.seeds)}"]
+    return Text(show.clean(" · ".join(facts)), style="bold")
 
 
 def _heading(text: str, synthetic: bool) -> Text:

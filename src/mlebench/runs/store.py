@@ -9,11 +9,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+import reprlib
+from collections.abc import Callable
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from mlebench.errors import ENDS, MAX_RERUNS, UsageError
+from mlebench.errors import ENDS, MAX_RERUNS, MlebenchError, UsageError
 from mlebench.files import write_json
 
 
@@ -38,7 +40,7 @@ class RunConfig:
     disk_bytes: int | None = None
     edition: str = "v1"
     sources: dict[str, str] = field(default_factory=dict)
-    network: str = "none"
+    network: str | None = None  # none or open
     model: str | None = None
     hardware: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
@@ -47,12 +49,12 @@ class RunConfig:
 
 @dataclass(frozen=True)
 class AttemptState:
-    """The content of attempt.json."""
+    """The content of attempt.json. Times in seconds, sizes in bytes; None is "not known"."""
 
     competition: str
     seed: int
     state: str = "pending"  # pending, running, finished
-    end: str | None = None
+    end: str | None = None  # a name in `mlebench.errors.ENDS`
     message: str = ""
     exit_code: int | None = None
     started: str | None = None
@@ -92,12 +94,19 @@ class AttemptFolder:
         return self.path / "grade.json"
 
     def state(self) -> AttemptState:
-        """What attempt.json says; pending if there is none yet."""
+        """What attempt.json says; pending if there is none yet.
+
+        Raises MlebenchError that names the file if it is broken or speaks of another attempt.
+        """
+        path = self.path / "attempt.json"
         try:
-            content = json.loads((self.path / "attempt.json").read_text(encoding="utf-8"))
+            state = _read(AttemptState, path, competition=self.competition_id, seed=self.seed)
         except FileNotFoundError:
             return AttemptState(self.competition_id, self.seed)
-        return AttemptState(**content)
+        if (state.competition, state.seed) != (self.competition_id, self.seed):
+            whose = f"seed {state.seed} of {state.competition}"
+            raise unreadable(path, f"it speaks of {whose}, and lies where another attempt belongs")
+        return state
 
     def write_state(self, state: AttemptState) -> None:
         """Replace attempt.json."""
@@ -110,15 +119,82 @@ def write_config(run: Path, config: RunConfig) -> None:
 
 
 def read_config(run: Path) -> RunConfig:
-    """Read run.json. Raises UsageError if `run` is no run."""
+    """Read run.json. Raises UsageError if `run` is no run, MlebenchError that names the file if it is broken."""
     try:
-        return RunConfig(**json.loads((run / "run.json").read_text(encoding="utf-8")))
+        return _read(RunConfig, run / "run.json", id=run.name)
     except FileNotFoundError as error:
         raise UsageError(f"{run} is no run: it has no run.json") from error
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"{run / 'run.json'} can't be read: {error}") from error
 
 
 def attempts(run: Path, config: RunConfig) -> list[AttemptFolder]:
     """All attempts of a run, seed by seed, so that early results cover all competitions."""
     return [AttemptFolder(run, name, seed) for seed in range(config.seeds) for name in config.competitions]
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file. Raises FileNotFoundError, and MlebenchError that names the file if it is broken."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from error
+    if not isinstance(content, dict):
+        raise unreadable(path, f"it holds a {type(content).__name__}, not an object")
+    return content
+
+
+def unreadable(path: Path, reason: object) -> MlebenchError:
+    """The error that says which file is broken, and why."""
+    return MlebenchError(f"{path} can't be read: {reason}")
+
+
+Record = TypeVar("Record", RunConfig, AttemptState)
+
+
+def _read(kind: type[Record], path: Path, **defaults: object) -> Record:
+    """A file as a record. Keys of later versions are ignored, null is the default.
+
+    Raises what `read_object` raises, also for a value of the wrong type or a key that is missing.
+    """
+    content = defaults | {name: value for name, value in read_object(path).items() if value is not None}
+    values: dict[str, Any] = {}
+    for entry in fields(kind):
+        wanted = str(entry.type).removesuffix(" | None")
+        if entry.name in content:
+            try:
+                values[entry.name] = _FROM_JSON[wanted](content[entry.name])
+            except (TypeError, ValueError, OverflowError) as error:
+                found = reprlib.repr(content[entry.name])
+                raise unreadable(path, f"{entry.name} is {found}, not of type {wanted}") from error
+        elif entry.default is MISSING and entry.default_factory is MISSING:
+            raise unreadable(path, f"the key {entry.name!r} is missing")
+    return kind(**values)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _texts(value: Any) -> list[str]:
+    if not isinstance(value, list):
+        raise TypeError
+    return [_text(each) for each in value]
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError
+    return value
+
+
+_FROM_JSON: dict[str, Callable[[Any], object]] = {  # by the annotation of a field
+    "str": _text,
+    "int": int,
+    "float": float,
+    "list[str]": _texts,
+    "dict[str, str]": lambda value: {name: _text(each) for name, each in _mapping(value).items()},
+    "dict[str, Any]": _mapping,
+}
