@@ -59,7 +59,7 @@ def _table(rows: list[tuple[AttemptFolder, AttemptState]]) -> Table:
     table = Table(title=f"{done} of {len(rows)} attempts done", title_justify="left", box=None, pad_edge=False)
     for name in ("competition", "seed", "state", "time"):
         table.add_column(name)
-    ordered = sorted(rows, key=lambda row: (order[row[1].state], -(_timestamp(row[1].finished) or 0)))
+    ordered = sorted(rows, key=lambda row: (order.get(row[1].state, 3), -(_timestamp(row[1].finished) or 0)))
     for attempt, state in ordered[:_SHOWN]:
         text = _result(attempt, state) if state.state == "finished" else state.state
         table.add_row(attempt.competition_id, str(attempt.seed), text, _elapsed(state))

@@ -70,9 +70,9 @@ def agents(as_json: bool) -> None:
     help="bubblewrap, none, or a dotted path module:Class. auto: bubblewrap; where it is missing, built-in agents "
     "run without a sandbox.",
 )
-@click.option("--memory", type=Size(), help="Memory limit of an attempt, such as 16GB.")
+@click.option("--memory", type=Size(), help="Memory limit of an attempt, such as 16GB. Default: a share of all.")
 @click.option("--processes", type=click.IntRange(min=1), default=4096, show_default=True, help="Limit of an attempt.")
-@click.option("--disk", type=Size(), help="Disk limit of an attempt, such as 100GB.")
+@click.option("--disk", type=Size(), help="Disk limit of an attempt, such as 100GB. Default: a share of what is free.")
 @click.option("--set", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of the agent.")
 @click.option("--name", help="Name of the run. Default: time and agent.")
 @click.option(

@@ -68,11 +68,11 @@ class AttemptState:
 
     @property
     def is_done(self) -> bool:
-        """Whether `--resume` leaves it alone."""
+        """Whether `--resume` leaves it alone; an end that only a later version knows is left alone."""
         if self.state != "finished" or self.end is None:
             return False
-        end = ENDS[self.end]
-        return not end.rerun or (end.culprit == "us" and self.reruns >= MAX_RERUNS)
+        end = ENDS.get(self.end)
+        return end is None or not end.rerun or (end.culprit == "us" and self.reruns >= MAX_RERUNS)
 
 
 @dataclass(frozen=True)
