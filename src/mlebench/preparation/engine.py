@@ -86,7 +86,9 @@ def run_prepare(competition: Competition, raw: Path, public: Path, private: Path
     except MlebenchError:
         raise
     except FileNotFoundError as error:
-        raise PreparationError(f"{competition.id}: the raw file {error.filename} is missing") from error
+        missing = Path(str(error.filename))
+        name = missing.relative_to(raw) if missing.is_relative_to(raw) else missing
+        raise PreparationError(f"{competition.id}: the raw file {name} is missing") from error
     except KeyError as error:
         raise PreparationError(f"{competition.id}: a raw file lacks a column: {error.args[0]}") from error
     except (ValueError, OSError) as error:
