@@ -1,6 +1,5 @@
 """Validation: CSV as users write it, every kind of problem with rows and values, and hostile files."""
 
-import os
 import resource
 import subprocess
 import sys
@@ -199,21 +198,20 @@ def test_ten_million_rows(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "line"),
+    ("kind", "start", "filler", "times"),
     [
-        ("line too long", b"a," + b"1" * (300 << 20)),
-        ("line too long", b'a,"' + b"1" * (300 << 20)),
-        ("too many columns", None),
-        ("too many cells", b"," * 5_000_000),
-        ("row count", b"a,1\n" * 3_000_000),
-        ("not text", os.urandom(1 << 20)),
-        ("not a table", b"," * 500_000),
+        ("line too long", b"id,p\na,", b"1", 300 << 20),
+        ("line too long", b'id,p\na,"', b"1", 300 << 20),
+        ("too many columns", b"id,p", b",x", 100_000),
+        ("too many cells", b"id,p\n", b",", 5_000_000),
+        ("row count", b"id,p\n", b"a,1\n", 3_000_000),
+        ("not text", b"id,p\n", bytes(range(256)), 1 << 12),
+        ("not a table", b"id,p\n", b",", 500_000),
     ],
 )
-def test_hostile_files_cost_little_memory(tmp_path, kind, line):
+def test_hostile_files_cost_little_memory(tmp_path, kind, start, filler, times):
     (tmp_path / "sample.csv").write_text("id,p\na,0\nb,0\n")
-    head = b"id,p\n" if line is not None else b"id,p" + b",x" * 1_000_00 + b"\n"
-    (tmp_path / "submission.csv").write_bytes(head + (line or b"a,1\n") + b"\n")
+    (tmp_path / "submission.csv").write_bytes(start + filler * times + b"\na,1\n")
     assert kind == _validated_within(tmp_path, tmp_path / "submission.csv", gigabytes=2)
 
 
