@@ -18,7 +18,7 @@ Estimator = Any  # scikit-learn has no common type for what is fitted and predic
 FOLDS = 5
 ROWS_FOR_ONE_FOLD = 60_000
 ROWS_TO_MEASURE = 8_000
-ROWS_FOR_THREADS = 20_000  # below, starting threads costs more than they bring
+ROWS_FOR_THREADS = 50_000  # below, starting threads costs more than they bring
 BLEND_ROUNDS = 25
 
 

@@ -16,7 +16,7 @@ from .task import Task
 
 RUNS = re.compile(r"^\s*(\d+\s+\d+\s*)*$")
 SIDE = 160  # larger pictures are shrunk to this many pixels a side
-PIXELS = 300_000
+PIXELS = 200_000
 TRAIN_PICTURES = 1_500
 HELD_OUT = 0.2
 SCALES = (1, 2, 4, 8, 16)
@@ -161,7 +161,7 @@ def fit(images: Sequence[np.ndarray], masks: Sequence[np.ndarray], seed: int):  
         rows.append(features(image)[chosen])
         y.append(truth[chosen])
     matrix, answers = np.vstack(rows), np.concatenate(y)
-    with threads(len(answers)):
+    with threads(0):
         model = HistGradientBoostingClassifier(max_iter=80, learning_rate=0.12, random_state=seed)
         return model.fit(matrix, answers)
 
@@ -170,7 +170,8 @@ def predict(model, image: np.ndarray) -> np.ndarray:  # noqa: ANN001
     """Smoothed probabilities of the pixels of the thinned picture."""
     from scipy.ndimage import gaussian_filter
 
-    shares = model.predict_proba(features(image))
+    with threads(0):
+        shares = model.predict_proba(features(image))
     shares = shares[:, 1] if shares.shape[1] > 1 else np.full(len(shares), float(model.classes_[0]))
     return gaussian_filter(shares.reshape(small(image).shape), 1.0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +16,9 @@ from .learn import Block
 
 Reader = Callable[[Path], np.ndarray]
 WORKERS = 2
+NOTES_TO_KNOW = 100
+MOST_KINDS = 6
+MOST_CHARACTERS = 200_000
 SIDE = 64
 BANDS = 48
 
@@ -26,10 +30,11 @@ def find_block(
 
     None if there are no such files for most ids.
     """
-    for name, kinds, reader in (("sounds", SOUNDS, sound), ("images", IMAGES, image), ("notes", NOTES, note)):
+    for name, kinds in (("sounds", SOUNDS), ("images", IMAGES), ("notes", NOTES)):
         train, test = files.of_ids(train_ids, kinds, "train"), files.of_ids(test_ids, kinds, "test")
         if share_found(train) < 0.5 or share_found(test) < 0.9:
             continue
+        reader = {"sounds": sound, "images": image}.get(name) or note_reader(train)
         test_rows = read_all(test, reader, clock.part(0.9))
         order = np.random.default_rng(seed).permutation(len(train))
         read = read_all([train[row] for row in order], reader, clock)
@@ -167,27 +172,45 @@ def sound(path: Path) -> np.ndarray:
 NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
 
 
-def note(path: Path) -> np.ndarray:
-    """Of a file of atoms (lines of three coordinates and a symbol): distances between kinds. Else sums of numbers."""
-    text = path.read_text(encoding="utf-8", errors="replace")[:200_000]
+def note_reader(paths: Sequence[Path | None]) -> Reader:
+    """A reader of notes that knows which kinds of atoms are common in these files, if they list atoms."""
+    counts: Counter[str] = Counter()
+    for path in [path for path in paths if path is not None][:NOTES_TO_KNOW]:
+        counts.update(atoms(path.read_text(encoding="utf-8", errors="replace"))[1])
+    kinds = sorted(kind for kind, _ in counts.most_common(MOST_KINDS))
+    return lambda path: note(path, kinds)
+
+
+def atoms(text: str) -> tuple[list[list[float]], list[str], list[list[float]]]:
+    """Coordinates and kinds of the lines with three numbers and a word, and the vectors of a lattice apart."""
     points, kinds, vectors = [], [], []
     for line in text.splitlines():
         numbers, words = NUMBER.findall(line), re.findall(r"[A-Za-z_]+", line)
-        if len(numbers) == 3 and words and "vector" in line:
-            vectors.append([float(number) for number in numbers])
-        elif len(numbers) == 3 and words:
-            points.append([float(number) for number in numbers])
-            kinds.append(words[-1])
-    if len(points) < 2:
-        numbers = np.array([float(number) for number in NUMBER.findall(text)[:10_000]] or [0.0])
-        return np.array([len(text), len(numbers), numbers.mean(), numbers.std(), numbers.min(), numbers.max()])
-    return distances(np.array(points), np.array(kinds), np.array(vectors))
+        if len(numbers) == 3 and words:
+            place = [float(number) for number in numbers]
+            if "vector" in line:
+                vectors.append(place)
+            else:
+                points.append(place)
+                kinds.append(words[-1])
+    return points, kinds, vectors
 
 
-def distances(points: np.ndarray, kinds: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+def note(path: Path, known: Sequence[str]) -> np.ndarray:
+    """Of a file of atoms the distances between kinds, else a few statistics of its numbers."""
+    text = path.read_text(encoding="utf-8", errors="replace")[:MOST_CHARACTERS]
+    points, kinds, vectors = atoms(text)
+    if len(points) >= 2:
+        return distances(np.array(points), np.array(kinds), np.array(vectors), known)
+    numbers = np.array([float(number) for number in NUMBER.findall(text)[:10_000]] or [0.0])
+    return np.array([len(text), len(numbers), numbers.mean(), numbers.std(), numbers.min(), numbers.max()])
+
+
+def distances(points: np.ndarray, kinds: np.ndarray, vectors: np.ndarray, known: Sequence[str]) -> np.ndarray:
     """Nearest neighbours by kind, in a crystal with three lattice vectors across its borders too.
 
-    For the 6 most common symbols by alphabet: their share, and mean and spread of the nearest distances to each.
+    The number of atoms, the cell's volume, the six nearest distances; for each known kind its share, and for
+    each pair of kinds the nearest distance, and mean and spread of the four nearest.
     """
     shifts = np.zeros((1, 3))
     if vectors.shape == (3, 3):
@@ -197,19 +220,17 @@ def distances(points: np.ndarray, kinds: np.ndarray, vectors: np.ndarray) -> np.
     lengths = np.sqrt((gaps**2).sum(axis=3)).reshape(len(points), -1)
     lengths[lengths < 1e-6] = np.inf
     owner = np.repeat(kinds, len(shifts))
-    found = [len(points), abs(np.linalg.det(vectors)) if vectors.shape == (3, 3) else np.nan]
-    closest = np.sort(lengths, axis=1)[:, :6]
-    found += [*closest.mean(axis=0), *closest.std(axis=0)]
-    for symbol in ATOMS:
+    closest = np.full((len(points), 6), np.nan)
+    nearest = np.sort(lengths, axis=1)[:, :6]
+    closest[:, : nearest.shape[1]] = np.where(np.isfinite(nearest), nearest, np.nan)
+    volume = abs(np.linalg.det(vectors)) if vectors.shape == (3, 3) else np.nan
+    found = [len(points), volume, *np.nan_to_num(closest).mean(axis=0), *np.nan_to_num(closest).std(axis=0)]
+    for symbol in known:
+        found.append(float((kinds == symbol).mean()))
         rows = lengths[:, owner == symbol]
-        share = float((kinds == symbol).mean())
-        near = np.sort(rows, axis=1)[:, :4] if rows.shape[1] >= 4 else np.full((len(points), 4), np.nan)
-        found.append(share)
-        for other in ATOMS:
+        near = np.sort(rows, axis=1)[:, :4] if rows.shape[1] >= 4 else np.full((len(points), 4), np.inf)
+        for other in known:
             part = near[kinds == other]
             part = part[np.isfinite(part).all(axis=1)]
             found += [float(part[:, 0].mean()), float(part.mean()), float(part.std())] if len(part) else [np.nan] * 3
     return np.array(found, dtype=float)
-
-
-ATOMS = ("H", "C", "N", "O", "F", "Al", "Ga", "In")

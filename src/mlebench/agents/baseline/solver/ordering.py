@@ -111,37 +111,46 @@ def placed(
 ) -> list[np.ndarray]:
     """For each test document the heights of its movable cells."""
     from sklearn.ensemble import HistGradientBoostingRegressor
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import Ridge
-    from sklearn.model_selection import GroupKFold, cross_val_predict
 
     documents = [found for found, _ in known]
     y = np.array([height for found, order in known for height in heights_of(found, order, fixed)])
     groups = np.repeat(np.arange(len(known)), [len(movable(found, fixed)) for found in documents])
-    pattern = r"(?u)[A-Za-z]{2,}|\d+|#+"
-    words = TfidfVectorizer(
-        token_pattern=pattern, ngram_range=(1, 2), min_df=2, sublinear_tf=True, max_features=100_000
+    train, test = ([text for found in part for text in movable(found, fixed)] for part in (documents, tests))
+    first, later = by_words(train, test, y, groups)
+    likeness = vocabulary(documents)
+    features, test_features = (
+        np.vstack([similarities(found, fixed, likeness) for found in part]) for part in (documents, tests)
     )
-    matrix = words.fit_transform([text for found in documents for text in movable(found, fixed)])
-    by_words = Ridge(alpha=2.0)
-    first = np.asarray(cross_val_predict(by_words, matrix, y, groups=groups, cv=GroupKFold(5)))
-    by_words.fit(matrix, y)
-    likeness = TfidfVectorizer(token_pattern=r"(?u)[A-Za-z]{2,}", sublinear_tf=True, max_features=100_000)
-    likeness.fit([text.replace("_", " ") for found in documents for text in found.texts])
-    features = np.vstack([similarities(found, fixed, likeness) for found in documents])
     with threads(len(y)):
         model = HistGradientBoostingRegressor(
             learning_rate=0.06, max_iter=150, max_leaf_nodes=15, loss="absolute_error", random_state=seed
         ).fit(np.column_stack([features, first]), y)
-        found_heights = []
-        for found in tests:
-            texts = movable(found, fixed)
-            if not texts:
-                found_heights.append(np.zeros(0))
-                continue
-            own = np.asarray(by_words.predict(words.transform(texts)))
-            found_heights.append(model.predict(np.column_stack([similarities(found, fixed, likeness), own])))
-    return found_heights
+        heights = model.predict(np.column_stack([test_features, later]))
+    return np.split(heights, np.cumsum([len(movable(found, fixed)) for found in tests])[:-1])
+
+
+def by_words(train: list[str], test: list[str], y: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Heights from a text's words alone: of the training texts out of fold, and of the test's."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import Ridge
+    from sklearn.model_selection import GroupKFold, cross_val_predict
+
+    pattern = r"(?u)[A-Za-z]{2,}|\d+|#+"
+    words = TfidfVectorizer(
+        token_pattern=pattern, ngram_range=(1, 2), min_df=2, sublinear_tf=True, max_features=100_000
+    )
+    matrix = words.fit_transform(train)
+    first = cross_val_predict(Ridge(alpha=2.0), matrix, y, groups=groups, cv=GroupKFold(5))
+    later = Ridge(alpha=2.0).fit(matrix, y).predict(words.transform(test))
+    return np.asarray(first), np.asarray(later)
+
+
+def vocabulary(documents: list[Document]):  # noqa: ANN201 (a vectorizer)
+    """Weighted counts of the words of all cells; names in code are taken apart."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    likeness = TfidfVectorizer(token_pattern=r"(?u)[A-Za-z]{2,}", sublinear_tf=True, max_features=100_000)
+    return likeness.fit([text.replace("_", " ") for found in documents for text in found.texts])
 
 
 def movable(found: Document, fixed: set[str]) -> list[str]:

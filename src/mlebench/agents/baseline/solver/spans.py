@@ -50,8 +50,8 @@ def run(task: Task) -> list[pd.DataFrame]:
     half = len(train) // 2
     first = fit(words[:half], train_conditions[:half], inside[:half])
     shares = predict(first, words[half:], train_conditions[half:])
-    cuts = choose_cuts(shares, words[half:], train_conditions[half:], list(train[target][half:]))
-    print(f"  cuts {cuts}", flush=True)
+    cuts, likeness = choose_cuts(shares, words[half:], train_conditions[half:], list(train[target][half:]))
+    print(f"  mean Jaccard similarity {likeness:.5f}, cuts {cuts}", flush=True)
     model = fit(words, train_conditions, inside)
     test_words = [list(WORD.finditer(text)) for text in test[column]]
     shares = predict(model, test_words, test_conditions)
@@ -133,9 +133,10 @@ def stretch(words: list[re.Match[str]], shares: np.ndarray, cut: float) -> tuple
 
 def choose_cuts(
     shares: list[np.ndarray], words: list[list[re.Match[str]]], given: list[str], answers: list[str]
-) -> dict[str, float]:
-    """For each condition the cut with the best mean Jaccard similarity of words."""
+) -> tuple[dict[str, float], float]:
+    """For each condition the cut with the best mean Jaccard similarity of words, and that mean over all rows."""
     best: dict[str, float] = {}
+    total = 0.0
     for condition in sorted(set(given)):
         rows = [row for row, other in enumerate(given) if other == condition][:3000]
         means = []
@@ -147,7 +148,8 @@ def choose_cuts(
             ]
             means.append(np.mean([jaccard(text, answers[row]) for text, row in zip(texts, rows, strict=True)]))
         best[condition] = float(CUTS[int(np.argmax(means))])
-    return best
+        total += max(means) * given.count(condition)
+    return best, total / max(1, len(given))
 
 
 def jaccard(first: str, second: str) -> float:
