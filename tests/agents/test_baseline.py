@@ -175,14 +175,16 @@ def test_without_a_sample_submission_it_says_so(place, tmp_path):
 
 
 class Strict(BaseHTTPRequestHandler):
-    """A validation service that takes whole numbers only."""
+    """A validation service that takes whole numbers only, and says so with the status `refusal`."""
+
+    refusal = 200
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         text = body.split("\r\n\r\n", 1)[1].rsplit("\r\n--", 1)[0]
         cells = [row[1] for row in csv.reader(text.splitlines()[1:])]
         valid = all(cell.lstrip("-").isdigit() for cell in cells)
-        self.send_response(200)
+        self.send_response(200 if valid else self.refusal)
         self.end_headers()
         self.wfile.write(json.dumps({"result": "" if valid else "only whole numbers", "is_valid": valid}).encode())
 
@@ -190,8 +192,10 @@ class Strict(BaseHTTPRequestHandler):
         pass
 
 
-def test_a_refused_form_is_replaced_by_one_that_is_taken(place, tmp_path):
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_refused_form_is_replaced_by_one_that_is_taken(place, tmp_path, monkeypatch, status):
     truth, _ = write_river(tmp_path / "data")
+    monkeypatch.setattr(Strict, "refusal", status)
     with HTTPServer(("127.0.0.1", 0), Strict) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/validate"

@@ -60,6 +60,8 @@ def validate(url: str | None, path: Path) -> dict[str, object] | None:
     try:
         with urllib.request.urlopen(request, timeout=VALIDATION_SECONDS) as response:
             answer = json.load(response)
+    except urllib.error.HTTPError as error:  # the service is there, and did not take the file
+        return {"result": error.read().decode(errors="replace")[:2000], "is_valid": False}
     except (OSError, ValueError):
         return None
     return answer if isinstance(answer, dict) and "is_valid" in answer else None
