@@ -31,6 +31,7 @@ def test_metric_is_inferred_from_its_section(text, name):
 @pytest.mark.parametrize(("limit", "seconds"), [(86_400, 480), (600, 480), (300, 240), (120, 60), (60, 30), (1, 1)])
 def test_working_time(limit, seconds):
     assert clock.working_seconds(limit, 480) == seconds
+    assert min(seconds, 0.9 * limit) <= clock.last_second(limit, seconds) < limit
 
 
 @given(st.tuples(st.integers(1, 12), st.integers(1, 12)), st.booleans(), st.integers(0, 1), st.integers(0, 2**32 - 1))

@@ -28,3 +28,8 @@ class Clock:
 def working_seconds(limit: float, cap: float) -> float:
     """How long to work: at most `cap`, and leave half of a short limit, a minute of a long one, unused."""
     return max(1.0, min(cap, max(0.5 * limit, limit - 60)))
+
+
+def last_second(limit: float, working: float) -> float:
+    """When to end at any price: some time after the working time, some before the limit."""
+    return min(0.9 * limit, 1.5 * working + 30)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -79,6 +79,12 @@ class Learned:
 
 def learn(problem: Problem, portfolio: list[tuple[Block, Model]], clock: Clock) -> Learned:
     """Train the models of the portfolio in order while time remains; the blend of all. RuntimeError if none works."""
+    *_, last = stages(problem, portfolio, clock)
+    return last
+
+
+def stages(problem: Problem, portfolio: list[tuple[Block, Model]], clock: Clock) -> Iterator[Learned]:
+    """As `learn`, but what the first model that works has learned comes first."""
     chosen = rows_within_reach(problem, portfolio[0], clock)
     groups = None if problem.groups is None else problem.groups[chosen]
     part = replace(problem, y=problem.y[chosen], groups=groups)
@@ -96,11 +102,11 @@ def learn(problem: Problem, portfolio: list[tuple[Block, Model]], clock: Clock) 
         if result is not None:
             results.append(result)
             print(f"  {result.name}: loss {result.loss:.5f} ({time.monotonic() - started:.1f} s)", flush=True)
+            if len(results) == 1:
+                yield replace(result, rows=chosen)
     if not results:
         raise RuntimeError("no model could be trained")
-    blended = blend(part, results)
-    blended.rows = chosen
-    return blended
+    yield replace(blend(part, results), rows=chosen)
 
 
 def rows_within_reach(problem: Problem, first: tuple[Block, Model], clock: Clock) -> np.ndarray:

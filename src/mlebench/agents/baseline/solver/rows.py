@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from . import media, metric, tables, text
-from .learn import Block, Learned, Problem, learn
+from .learn import Block, Learned, Problem, stages
 from .models import portfolio
 from .task import Labels, Task
 
@@ -31,8 +32,8 @@ def applies(task: Task) -> bool:
     return task.labels is not None and target_of(task) is not None
 
 
-def run(task: Task) -> list[pd.DataFrame]:
-    """Predictions in the sample's form; a second one, for a form that may be refused, rounds them."""
+def run(task: Task) -> Iterator[list[pd.DataFrame]]:
+    """Predictions of the first model, then of all; each in several forms, since the first may be refused."""
     target = target_of(task)
     assert target is not None
     blocks, rows = feature_blocks(task, target)
@@ -40,9 +41,9 @@ def run(task: Task) -> list[pd.DataFrame]:
     part = Problem(problem.kind, problem.y[rows], problem.width, problem.loss, task.seed)
     print(f"  {part.kind}, width {part.width}, {len(rows)} rows, {describe(blocks)}, metric {task.metric}", flush=True)
     clock = task.clock.part(min(0.9, seconds_worth(len(rows)) / max(1.0, task.clock.left())))
-    learned = learn(part, portfolio(part, blocks), clock)
-    print(f"  blend: loss {learned.loss:.5f} {learned.parts}", flush=True)
-    return write(task, target, part, learned)
+    for learned in stages(part, portfolio(part, blocks), clock):
+        print(f"  {learned.name}: loss {learned.loss:.5f} {learned.parts or ''}", flush=True)
+        yield write(task, target, replace(part, y=part.y[learned.rows]), learned)
 
 
 def seconds_worth(rows: int) -> float:

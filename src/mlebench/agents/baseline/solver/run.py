@@ -4,38 +4,47 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
 from . import boxes, constant, masks, ordering, pairs, recommendation, rows, sequences, spans
-from .clock import Clock, working_seconds
+from .clock import Clock, last_second, working_seconds
 from .desk import Desk
 from .task import Task
 
 
 class Strategy(NamedTuple):
-    """One way to solve a kind of competition; `run` gives predictions, the preferred form first."""
+    """One way to solve a kind of competition.
+
+    `run` gives predictions, better and better ones; each in one or more forms, the preferred one first.
+    """
 
     name: str
     applies: Callable[[Task], bool]
-    run: Callable[[Task], list[pd.DataFrame]]
+    run: Callable[[Task], Iterable[list[pd.DataFrame]]]
+
+
+def once(run: Callable[[Task], list[pd.DataFrame]]) -> Callable[[Task], Iterable[list[pd.DataFrame]]]:
+    """A strategy's `run` that gives one prediction only."""
+    return lambda task: [run(task)]
 
 
 STRATEGIES = (
-    Strategy("pairs", pairs.applies, pairs.run),
-    Strategy("sequences", sequences.applies, sequences.run),
-    Strategy("masks", masks.applies, masks.run),
-    Strategy("boxes", boxes.applies, boxes.run),
-    Strategy("ordering", ordering.applies, ordering.run),
-    Strategy("recommendation", recommendation.applies, recommendation.run),
-    Strategy("spans", spans.applies, spans.run),
+    Strategy("pairs", pairs.applies, once(pairs.run)),
+    Strategy("sequences", sequences.applies, once(sequences.run)),
+    Strategy("masks", masks.applies, once(masks.run)),
+    Strategy("boxes", boxes.applies, once(boxes.run)),
+    Strategy("ordering", ordering.applies, once(ordering.run)),
+    Strategy("recommendation", recommendation.applies, once(recommendation.run)),
+    Strategy("spans", spans.applies, once(spans.run)),
     Strategy("rows", rows.applies, rows.run),
-    Strategy("constant", constant.applies, constant.run),
+    Strategy("constant", constant.applies, once(constant.run)),
 )
 
 
@@ -53,6 +62,7 @@ def main() -> None:
     scratch = Path(os.environ.get("CODE_DIR", "."))
     desk = Desk(target, scratch, task.sample, task.ids, os.environ.get("VALIDATION_URL"))
     desk.hand_in_sample()
+    end_after(last_second(limit, clock.seconds) - clock.used())
     solve(task, desk)
     print(f"done after {clock.used():.1f} s", flush=True)
 
@@ -60,13 +70,28 @@ def main() -> None:
 def solve(task: Task, desk: Desk) -> str | None:
     """Try the strategies in order until a submission of one is taken; its name, None if the sample stays."""
     for strategy in STRATEGIES:
+        taken = False
         try:
             if not strategy.applies(task):
                 continue
             print(f"{strategy.name}:", flush=True)
-            if any(desk.hand_in(predictions) for predictions in strategy.run(task)):
-                print(f"handed in the submission of {strategy.name}", flush=True)
-                return strategy.name
-        except Exception:  # whatever goes wrong, the next strategy or the fallback stands
+            for forms in strategy.run(task):
+                taken = any(desk.hand_in(predictions) for predictions in forms) or taken
+        except Exception:  # whatever goes wrong, what was handed in, the next strategy or the sample stands
             traceback.print_exc()
+        if taken:
+            print(f"handed in the submission of {strategy.name}", flush=True)
+            return strategy.name
     return None
+
+
+def end_after(seconds: float) -> None:
+    """End this process when the time is over, even if a model is still at work; what was handed in stands."""
+
+    def end() -> None:
+        print(f"stopped after {seconds:.1f} s", flush=True)
+        os._exit(0)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
