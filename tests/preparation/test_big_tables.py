@@ -21,14 +21,16 @@ NUMBERS = st.one_of(
     st.integers(-(10**25), 10**25).map(str),
     st.decimals(-1000, 1000, places=17).map(str),
     st.sampled_from(["", "0", "-0", "-0.0", "0.0", "40.7500", "007.5", "5.", ".5", "+5.0", "1e5", "1E-5", "0.0001"]),
-    st.sampled_from(["0.00001", "1e400", "-1e-400", "999999999999999.9", "9999999999999999.0", "0.1" + "0" * 20]),
+    st.sampled_from(["0.00001", "-1e-400", "999999999999999.9", "9999999999999999.0", "0.1" + "0" * 20]),
     st.sampled_from(
         ["123456789012345.1", "12345678901234.12", "0.30000000000000004", "1e22", "1e16", "1234567890123456"]
     ),
 )
 NASTY_NUMBERS = st.one_of(
     NUMBERS,
-    st.sampled_from([" 1.5", "1.5 ", "1 5", "--5", "1-2", "1.2.3", ".", "-", "e", "1e", "U", "T", "1_0", "nan", "NA"]),
+    st.sampled_from(
+        [" 1.5", "1.5 ", "1 5", "--5", "1-2", "1.2.3", ".", "-", "e", "1e", "U", "T", "1_0", "nan", "NA", "1e400"]
+    ),
 )
 INTEGERS = st.integers(-(10**17), 10**17).map(str)
 NASTY_INTEGERS = st.one_of(
@@ -91,6 +93,9 @@ def test_plain_files_are_divided_as_pandas_does(small_blocks, tmp_path, rows, en
 @example(rows=[("2009-06-15 17:26:21.0", "-0", "2.5", "3"), ("2009-06-15 17:26:21.0", "", "2.5", "3")], ending="\n")
 @example(rows=[("2009-06-15 17:26:21.0", "1.5", "2.5", "")] * 3, ending="\n")
 @example(rows=[("2009-06-15 17:26:21.0", " 1.5", "2.5 ", "3")] * 3, ending="\n")
+@example(
+    rows=[("2009-06-15 17:26:21.0", "1.5", "2.5", "3"), ("2009-06-15 17:26:21.0", "1e400", "2.5", "3")], ending="\n"
+)
 @example(rows=[("     12", "1.5", "2.5", "3")] * 3, ending="\n")
 def test_whatever_the_file_holds_the_result_is_that_of_pandas(small_blocks, tmp_path, rows, ending):
     source, target = tmp_path / "source.csv", tmp_path / "train.csv"

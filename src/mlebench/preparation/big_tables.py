@@ -221,11 +221,13 @@ def _changed_floats(fields: _Fields) -> _Changes:
 
 
 def _converted(texts: list[bytes]) -> list[bytes]:
-    """Numbers in their shortest form."""
+    """Numbers in their shortest form. Raises _NotPlain if one is no number or too large for a float."""
     try:
         shortest = "\n".join(map(repr, map(float, texts)))
     except ValueError as error:
         raise _NotPlain from error
+    if "inf" in shortest:  # before pandas 3.1 such a column is one of texts
+        raise _NotPlain
     return shortest.encode().split(b"\n") if texts else []
 
 
