@@ -66,7 +66,7 @@ def find(name: str) -> Check:
 def check_number(values: pd.Series, context: Context) -> Iterator[Fault]:
     """Finite numbers within the column's bounds; True and False count as 1 and 0."""
     expected = _numbers_expected(context.column, "a finite number")
-    numbers = _as_numbers(values)
+    numbers = as_numbers(values)
     missing = values.isna().to_numpy()
     text = np.isnan(numbers) & ~missing
     if missing.any():
@@ -83,10 +83,16 @@ def check_integer(values: pd.Series, context: Context) -> Iterator[Fault]:
     """Whole numbers, also written as 2.0, within the column's bounds or among its allowed values."""
     faults = list(check_number(values, context))
     yield from faults
-    numbers = _as_numbers(values)
+    numbers = as_numbers(values)
+    whole = _numbers_expected(context.column, "a whole number")
     fraction = np.isfinite(numbers) & (numbers != np.floor(numbers))
     if fraction.any():
-        yield Fault("not whole", "is no whole number", fraction, _numbers_expected(context.column, "a whole number"))
+        yield Fault("not whole", "is no whole number", fraction, whole)
+    if not pd.api.types.is_integer_dtype(values):
+        huge = np.isfinite(numbers) & (np.abs(numbers) >= 2.0**63)
+        huge &= ~np.any([fault.rows for fault in faults], axis=0)
+        if huge.any():
+            yield Fault("out of range", "takes more than 64 bits", huge, whole)
     allowed = context.column.allowed
     if allowed and not faults and not fraction.any():
         wrong = ~np.isin(numbers, np.asarray(allowed, dtype=float))
@@ -95,7 +101,7 @@ def check_integer(values: pd.Series, context: Context) -> Iterator[Fault]:
 
 
 def check_boolean(values: pd.Series, _context: Context) -> Iterator[Fault]:
-    """True or False, or 1 and 0 throughout."""
+    """True or False in any case, or 1 and 0 throughout; words with blanks around them are neither."""
     if pd.api.types.is_bool_dtype(values):
         return
     expected = "True or False"
@@ -105,8 +111,7 @@ def check_boolean(values: pd.Series, _context: Context) -> Iterator[Fault]:
     if pd.api.types.is_numeric_dtype(values):
         wrong = ~values.isin([0, 1]).to_numpy() & ~missing
     else:  # text, or a mixture that pandas leaves as it found it
-        words = values.astype("object").map(lambda value: str(value).strip().lower())
-        wrong = ~words.isin(["true", "false"]).to_numpy() & ~missing
+        wrong = ~values.astype("object").map(_is_boolean).to_numpy(dtype=bool) & ~missing
     if wrong.any():
         yield Fault("not a boolean", "is neither True nor False throughout", wrong, expected)
 
@@ -134,11 +139,19 @@ def as_text(values: pd.Series) -> pd.Series:
     return values.astype("object").where(values.notna(), "").map(str)
 
 
-def _as_numbers(values: pd.Series) -> np.ndarray:
+def _is_boolean(cell: object) -> bool:
+    return isinstance(cell, bool) or (isinstance(cell, str) and cell.lower() in ("true", "false"))
+
+
+def as_numbers(values: pd.Series) -> np.ndarray:
     """Float64 array; NaN where a cell is no number."""
     if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
         return values.to_numpy(dtype=float, na_value=np.nan)
-    return pd.to_numeric(values.astype("object"), errors="coerce").to_numpy(dtype=float)
+    things = values.astype("object")
+    try:
+        return pd.to_numeric(things, errors="coerce").to_numpy(dtype=float)
+    except OverflowError:  # an integer that is larger than any float
+        return pd.to_numeric(things.map(str), errors="coerce").to_numpy(dtype=float)
 
 
 def _out_of_range(numbers: np.ndarray, column: Column, expected: str) -> Iterator[Fault]:

@@ -13,7 +13,10 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from io import StringIO
+from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -21,7 +24,7 @@ import pandas as pd
 
 from mlebench import cells
 from mlebench.errors import CompetitionError, InvalidSubmission
-from mlebench.file_guard import MAX_LINE_BYTES, find_fault
+from mlebench.file_guard import MAX_COLUMNS, MAX_HEADER_BYTES, MAX_LINE_BYTES, find_fault
 from mlebench.tables import read_csv, read_csv_in_parts
 
 MIN_LIMIT_BYTES = 512 << 20  # any file may have as much
@@ -136,6 +139,8 @@ def validate(path: Path, schema: Schema, sample_path: Path, extra_check: Competi
     except InvalidSubmission as error:
         return Validation(error.problems)
     problems = [*_id_problems(table, sample, schema), *_cell_problems(table, sample, schema)]
+    if not problems:
+        table = _with_numbers(table, schema)
     if not problems and schema.row_sum is not None:
         problems += _row_sum_problems(table, schema)
     if not problems and extra_check is not None:
@@ -221,8 +226,11 @@ def _read(path: Path, schema: Schema, max_rows: int | None) -> pd.DataFrame:
 
     Raises InvalidSubmission with all that is wrong with the form of the file.
     """
-    header = _read_header(path)
-    problems = [*_header_form_problems(header, schema), *_width_problems(path, len(header))]
+    header, width = _read_top(path)
+    problems = list(_header_form_problems(header, schema))
+    if width > len(header) + 1:  # out of two surplus cells or more pandas would make an index of many levels
+        message = f"the first row has {width:,} cells"
+        problems.append(Problem("not a table", message, f"{len(header):,} cells, as in the header"))
     if problems:
         raise InvalidSubmission(problems)
     try:
@@ -237,20 +245,6 @@ def _read(path: Path, schema: Schema, max_rows: int | None) -> pd.DataFrame:
         raise InvalidSubmission([Problem("row count", f"there are more than {max_rows:,} rows", "one for each id")])
     # An index that pandas took from rows with one field more than the header is dropped, as v1 does.
     return table.reset_index(drop=True)[schema.names]
-
-
-def _width_problems(path: Path, columns: int) -> Iterator[Problem]:
-    """A first row of more than one surplus cell, out of which pandas would make an index of many levels."""
-    before = csv.field_size_limit(MAX_LINE_BYTES)
-    try:
-        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-            rows = csv.reader(file)
-            next(rows, None)
-            width = len(next(rows, []))
-    finally:
-        csv.field_size_limit(before)
-    if width > columns + 1:
-        yield Problem("not a table", f"the first row has {width:,} cells", f"{columns:,} cells, as in the header")
 
 
 def _dtypes(schema: Schema) -> dict[str, Any]:
@@ -268,12 +262,41 @@ def _parse_problem(error: Exception, schema: Schema) -> Problem:
     return Problem("not a table", f"the file can't be parsed: {text}", f"columns {', '.join(schema.names[:8])}")
 
 
-def _read_header(path: Path) -> list[str]:
-    """The names of the columns, repeated ones renamed as pandas does (`X`, `X.1`)."""
+def _read_top(path: Path) -> tuple[list[str], int]:
+    """The names of the columns, repeated ones renamed as pandas does (`X`, `X.1`), and the cells of the first row.
+
+    Raises InvalidSubmission if there is no header that can be parsed, or one of too many columns.
+    """
     try:
-        return [str(name) for name in read_csv(path, nrows=0, index_col=False).columns]
-    except (ValueError, pd.errors.ParserError) as error:
+        lines, columns, width = _measure_top(path)
+        if columns > MAX_COLUMNS:
+            wide = Problem("too many columns", f"the header has {columns:,} columns", f"at most {MAX_COLUMNS:,}")
+            raise InvalidSubmission([wide])
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+            text = StringIO("".join(islice(file, lines)))
+        return [str(name) for name in read_csv(text, nrows=0).columns], width
+    except (ValueError, csv.Error, pd.errors.ParserError) as error:
         raise InvalidSubmission([Problem("not a table", f"the header can't be parsed: {error}")]) from error
+
+
+_CSV_LIMIT = Lock()  # the limit is the process's, and files may be validated in threads
+
+
+def _measure_top(path: Path) -> tuple[int, int, int]:
+    """How many lines the header ends after, its columns, and the cells of the first row; blank lines don't count.
+
+    Raises csv.Error if a cell is too long.
+    """
+    with _CSV_LIMIT, path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        before = csv.field_size_limit(MAX_HEADER_BYTES)
+        try:
+            reader = csv.reader(file)
+            rows = (row for row in reader if len(row) > 1 or any(map(str.strip, row)))
+            columns, lines = len(next(rows, [])), reader.line_num
+            csv.field_size_limit(MAX_LINE_BYTES)
+            return lines, columns, len(next(rows, []))
+        finally:
+            csv.field_size_limit(before)
 
 
 def _header_form_problems(header: Sequence[str], schema: Schema) -> Iterator[Problem]:
@@ -310,12 +333,12 @@ def _id_problems(table: pd.DataFrame, sample: pd.DataFrame, schema: Schema) -> I
         return
     expected = "the ids of the sample submission" + ("" if schema.ids_may_repeat else ", each once")
     if schema.id_type == "integer" and not pd.api.types.is_integer_dtype(ids):
-        numbers = pd.to_numeric(ids.astype("object"), errors="coerce")
-        wrong = ~(np.isfinite(numbers.to_numpy(float)) & (numbers == np.floor(numbers)))
+        numbers = cells.as_numbers(ids)
+        wrong = ~np.isfinite(numbers) | (numbers != np.floor(numbers)) | pd.api.types.is_bool_dtype(ids)
         if wrong.any():
             yield row_problem("malformed id", f"{schema.id} is no whole number", wrong, ids, expected)
             return
-        ids = numbers.astype("int64")
+        ids = pd.Series(numbers, name=schema.id)
     index = pd.Index(known)
     position = index.get_indexer(pd.Index(ids))
     unknown = position < 0
@@ -371,6 +394,13 @@ def _cell_problems(table: pd.DataFrame, sample: pd.DataFrame, schema: Schema) ->
             yield row_problem(
                 fault.kind, f"{column.name} {fault.message}", fault.rows, table[column.name], fault.expected
             )
+
+
+def _with_numbers(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
+    """Columns of valid numbers that pandas left as objects, since one of them takes more than 64 bits, as floats."""
+    names = [column.name for column in schema.columns if column.type == "number"]
+    others = [name for name in names if not pd.api.types.is_numeric_dtype(table[name])]
+    return table.assign(**{name: cells.as_numbers(table[name]) for name in others}) if others else table
 
 
 def _row_sum_problems(table: pd.DataFrame, schema: Schema) -> Iterator[Problem]:

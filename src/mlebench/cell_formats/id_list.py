@@ -15,7 +15,8 @@ _BLOCK = 65_536  # cells looked at together
 def check_id_list(values: pd.Series, context: Context) -> Iterator[Fault]:
     """Ids of at most `options.digits` digits each (10 by default), parted by blanks; a cell may be missing or empty.
 
-    A column in which every cell is one id arrives as numbers, with fractions if cells are missing.
+    A column in which every cell is one id arrives as numbers, as floats if cells are missing; floats without
+    a missing cell were written with a point or an exponent.
     """
     digits = int(context.column.options.get("digits", 10))
     if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
@@ -29,8 +30,10 @@ def check_id_list(values: pd.Series, context: Context) -> Iterator[Fault]:
 
 def _wrong_numbers(values: pd.Series, digits: int) -> np.ndarray:
     numbers = values.to_numpy(dtype=float, na_value=np.nan)
-    possible = (numbers >= 0) & (numbers < 10.0**digits) & (numbers == np.floor(numbers))
-    return ~(possible | np.isnan(numbers))
+    missing = np.isnan(numbers)
+    if pd.api.types.is_float_dtype(values) and not missing.any():
+        return np.ones(len(values), dtype=bool)
+    return ~((numbers >= 0) & (numbers < 10.0**digits) & (numbers == np.floor(numbers)) | missing)
 
 
 def _wrong_texts(texts: list[str], digits: int) -> np.ndarray:

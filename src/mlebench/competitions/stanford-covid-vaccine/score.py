@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from mlebench.cells import as_numbers
 from mlebench.metrics.regression import mean_columnwise_rms_error
 from mlebench.submission import Problem, row_problem
 
@@ -25,7 +26,7 @@ def check_submission(table: pd.DataFrame, public: Path) -> Iterator[Problem]:
         ]
     )
     for name in SCORED:
-        wrong = scored & ~np.isfinite(_numbers(table[name]))
+        wrong = scored & ~np.isfinite(as_numbers(table[name]))
         if wrong.any():
             yield row_problem(
                 "not a finite number",
@@ -46,17 +47,10 @@ def score(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
     measured = answers["keep"].to_numpy(bool)
     truth = answers.iloc[_chosen(answers, measured)][SCORED]
     predicted = submission.iloc[_chosen(submission, measured)]
-    return mean_columnwise_rms_error(truth, np.column_stack([_numbers(predicted[name]) for name in SCORED]))
+    return mean_columnwise_rms_error(truth, np.column_stack([as_numbers(predicted[name]) for name in SCORED]))
 
 
 def _chosen(table: pd.DataFrame, measured: np.ndarray) -> np.ndarray:
     """The places in the file that are measured, in the order of the ids as texts."""
     places = np.argsort(table["id_seqpos"].to_numpy(dtype=object), kind="stable")
     return places[measured[places]]
-
-
-def _numbers(cells: pd.Series) -> np.ndarray:
-    """Float64 array; NaN where a cell is no number. A text elsewhere in the file makes the cells texts."""
-    if pd.api.types.is_numeric_dtype(cells) or pd.api.types.is_bool_dtype(cells):
-        return cells.to_numpy(dtype=float)
-    return pd.to_numeric(cells.astype("object"), errors="coerce").to_numpy(dtype=float)
