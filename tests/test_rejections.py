@@ -1,0 +1,313 @@
+"""Garbage is refused by name, oddities score what the published benchmark gives them; competition by competition.
+
+Each row changes the gold submission of a synthetic twin. What is expected is the kind of the problem, or a
+score: a number, that of the gold submission (UNCHANGED), or that of another change. "a or b" stands where
+releases of pandas differ.
+"""
+
+import csv
+import math
+from collections.abc import Callable
+from io import StringIO
+
+import pandas as pd
+import pytest
+
+from mlebench.errors import InvalidSubmission
+from mlebench.grading import score_submission
+from mlebench.tables import read_csv
+
+HUGE = "1" + "0" * 25  # beyond 64 bits
+VAST = "9" * 400  # beyond any float
+
+
+def whole(change):
+    """The table changed as one."""
+    return lambda table, _columns: change(table)
+
+
+def every(new, *names):
+    """Each cell replaced by a text or by what a function of the cell gives; by default in all columns but the id."""
+
+    def change(table, columns):
+        for name in names or columns:
+            table[name] = table[name].map(new) if isinstance(new, Callable) else new
+        return table
+
+    return change
+
+
+def first(new, *names):
+    """The same in the first row only; by default in the first column that isn't the id."""
+
+    def change(table, columns):
+        changed = every(new, *(names or columns[:1]))(table.head(1).copy(), columns)
+        return pd.concat([changed, table.iloc[1:]])
+
+    return change
+
+
+def then(*changes):
+    def change(table, columns):
+        for one in changes:
+            table = one(table, columns)
+        return table
+
+    return change
+
+
+def blanks(by):
+    return lambda cell: cell.replace(" ", by)
+
+
+def words(new):
+    return lambda cell: " ".join(map(new, cell.split(" ")))
+
+
+UNCHANGED = whole(lambda table: table)
+RENAMED = {"1": "TRUE", "0": "false", "1.0": "TRUE", "0.0": "false"}
+ONE_ID = every(lambda cell: cell.split(" ")[0])
+ONE_ZERO_FILLED_ID = every(lambda cell: "0" + cell.split(" ")[0])
+SCORED, NOT_SCORED = "reactivity", "deg_pH10"
+
+
+def last(new, name):
+    """The last row's cell of the column `name` replaced."""
+    return whole(lambda table: pd.concat([table.iloc[:-1], table.tail(1).assign(**{name: new})]))
+
+
+def shifted(table):
+    """One-hot rows that all name a wrong class."""
+    table.iloc[:, 1:] = table.iloc[:, [*range(2, table.shape[1]), 1]].to_numpy()
+    return table
+
+
+def second_class(value):
+    """Puts `value` where the first row gives a class nothing."""
+
+    def change(table):
+        zero = next(column for column in table.columns[1:] if float(table[column].iloc[0]) == 0)
+        table.iloc[0, table.columns.get_loc(zero)] = value
+        return table
+
+    return whole(change)
+
+
+def in_two_rows(table):
+    """The first box of each picture, and below it the others."""
+    boxes = table["PredictionString"].str.split(" ")
+    first, rest = (table.assign(PredictionString=part.str.join(" ")) for part in (boxes.str[:6], boxes.str[6:]))
+    return pd.concat([first, rest[boxes.str.len() > 6]]).sort_index(kind="stable")
+
+
+def parted_runs(cell):
+    """The same mask, the first run in two that touch."""
+    start, length, *others = map(int, cell.split())
+    runs = [start, 1, start + 1, length - 1] if length > 1 else [start, length]
+    return " ".join(map(str, [*runs, *others]))
+
+
+def if_mask(new):
+    return lambda cell: new(cell) if cell else cell
+
+
+TAXI, TITANIC, TABULAR = "new-york-city-taxi-fare-prediction", "spaceship-titanic", "tabular-playground-series-dec-2021"
+NOMAD, SPOOKY, LEAF = "nomad2018-predict-transparent-conductors", "spooky-author-identification", "leaf-classification"
+APTOS, BIRDS, STANFORD = "aptos2019-blindness-detection", "mlsp-2013-birds", "stanford-covid-vaccine"
+FASHION, TWEETS = "h-and-m-personalized-fashion-recommendations", "tweet-sentiment-extraction"
+SALT, CHEST = "tgs-salt-identification-challenge", "vinbigdata-chest-xray-abnormalities-detection"
+
+CASES = [
+    ("AI4Code", every(blanks("  ")), UNCHANGED),
+    ("AI4Code", every(blanks("\t \n")), UNCHANGED),
+    ("AI4Code", every(lambda cell: f"  {cell} "), UNCHANGED),
+    ("AI4Code", first("NA"), "missing value"),
+    ("AI4Code", first(blanks(",")), "unknown entry"),
+    ("AI4Code", first(str.upper, "id"), "unknown id"),
+    ("AI4Code", first(lambda cell: cell + " " + cell.split()[0]), "repeated entry"),
+    (APTOS, every(lambda cell: cell + ".0"), UNCHANGED),
+    (APTOS, every(lambda cell: f" {cell} "), UNCHANGED),
+    (APTOS, first("1.5"), "not whole"),
+    (APTOS, first("5"), "out of range"),
+    (APTOS, first("-1"), "out of range"),
+    (APTOS, first(HUGE), "out of range"),
+    (APTOS, first(VAST), "not finite or not a number"),
+    (APTOS, first("True"), "not a number"),
+    (APTOS, first("1_0"), "not a number"),
+    (APTOS, every("True"), every("1")),
+    (APTOS, every("null"), "missing value"),
+    (FASHION, ONE_ZERO_FILLED_ID, ONE_ID),
+    (FASHION, then(ONE_ID, every(lambda cell: " " + cell)), ONE_ID),
+    (FASHION, then(ONE_ID, first("")), 0.0),
+    (FASHION, then(ONE_ZERO_FILLED_ID, first("0123456789 0123456789")), 0.0),
+    (FASHION, every(words(lambda word: "0" + word)), 0.0),
+    (FASHION, every(lambda cell: "1 " * 12 + cell), 0.0),
+    (FASHION, every(lambda cell: cell + " 1" * 20), UNCHANGED),
+    (FASHION, every(lambda cell: cell + "  "), UNCHANGED),
+    (FASHION, every(lambda cell: " " + cell), every(lambda cell: "1 " + cell)),
+    (FASHION, every(blanks("  ")), every(blanks(" 1 "))),
+    (FASHION, every(" "), 0.0),
+    (FASHION, first(blanks(",")), "not an id"),
+    (FASHION, first(blanks("\t")), "not an id"),
+    (FASHION, first("1" * 11), "not an id"),
+    (FASHION, then(ONE_ID, every(lambda cell: cell + ".0")), "not an id"),
+    (FASHION, every("True"), "not an id"),
+    (FASHION, whole(lambda table: pd.concat([table, table.head(1)])), "repeated id"),
+    (FASHION, whole(lambda table: table.iloc[1:]), "missing id"),
+    (FASHION, whole(lambda table: table.reset_index()), "extra column"),
+    *(
+        case
+        for id_ in (LEAF, SPOOKY)
+        for case in (
+            (id_, every(lambda cell: "True" if float(cell) else "FALSE"), UNCHANGED),
+            (id_, every(lambda cell: f"{float(cell):.0f}"), UNCHANGED),
+            (id_, whole(shifted), -math.log(2.0**-52)),
+            (id_, second_class("0.0000105"), UNCHANGED),
+            (id_, second_class("0.000012"), "row sum"),
+            (id_, second_class("-0.0"), UNCHANGED),
+            (id_, second_class("-1e-9"), "out of range"),
+            (id_, second_class("1.0000001"), "out of range"),
+            (id_, second_class("nan"), "missing value"),
+            (id_, second_class("0,1"), "not a number"),
+            (id_, second_class(HUGE), "out of range"),
+            (id_, whole(lambda table: table.rename(columns={"id": "ID"})), "missing column"),
+            (id_, whole(lambda table: table.reset_index()), "extra column"),
+        )
+    ),
+    (LEAF, whole(lambda table: table[table.columns[::-1]]), UNCHANGED),
+    (LEAF, every(lambda cell: cell + ".0", "id"), UNCHANGED),
+    (LEAF, first(HUGE, "id"), "unknown id"),
+    (LEAF, first(VAST, "id"), "malformed id"),
+    (SPOOKY, whole(lambda table: table[table.columns[::-1]]), "column order"),
+    (BIRDS, every(RENAMED.__getitem__), UNCHANGED),
+    (BIRDS, every(lambda cell: f" {cell}", "Id"), UNCHANGED),
+    (BIRDS, first("True"), "not a number"),
+    (BIRDS, then(every(RENAMED.__getitem__), first("")), "missing value"),
+    (BIRDS, first("1.0001"), "out of range"),
+    (BIRDS, first("-1e-9"), "out of range"),
+    (BIRDS, first(lambda cell: cell + "_0", "Id"), "malformed id"),
+    (BIRDS, first("1e19", "Id"), "unknown id"),
+    (TAXI, every("True"), every("1")),
+    (TAXI, every("1e308"), math.inf),
+    (TAXI, every(HUGE), 1e25),
+    (TAXI, first(VAST), "not finite or not a number"),
+    (TAXI, first("1e400"), "not finite or not a number"),
+    (TAXI, first("$5"), "not a number"),
+    (TAXI, first(lambda cell: cell + " ", "key"), "unknown id"),
+    (TAXI, whole(lambda table: pd.concat([table.iloc[:-1], table.head(1)])), "repeated id"),
+    (NOMAD, every(lambda cell: cell + ".0", "id"), UNCHANGED),
+    (NOMAD, first("-1"), "out of range"),
+    (NOMAD, first("-1.0", "bandgap_energy_ev"), "out of range"),
+    (NOMAD, first("NA"), "missing value"),
+    (NOMAD, whole(lambda table: table.iloc[::-1]), "row order"),
+    (NOMAD, first("1e19", "id"), "unknown id"),
+    (TITANIC, every(str.upper), UNCHANGED),
+    (TITANIC, every(str.lower), UNCHANGED),
+    (TITANIC, every(lambda cell: "1" if cell == "True" else "0"), UNCHANGED),
+    (TITANIC, every(lambda cell: "1.0" if cell == "True" else "-0.0"), UNCHANGED),
+    (TITANIC, every(lambda cell: " " + cell), "not a boolean"),
+    (TITANIC, first("True "), "not a boolean"),
+    (TITANIC, first("1"), "not a boolean"),
+    (TITANIC, every("2"), "not a boolean"),
+    (TITANIC, every("0.9"), "not a boolean"),
+    (TITANIC, first("None"), "missing value"),
+    (STANFORD, last("text", SCORED), UNCHANGED),
+    (STANFORD, last("inf", SCORED), UNCHANGED),
+    (STANFORD, last("", SCORED), UNCHANGED),
+    (STANFORD, last(VAST, SCORED), UNCHANGED),
+    (STANFORD, every("text", NOT_SCORED), UNCHANGED),
+    (STANFORD, every("", NOT_SCORED), UNCHANGED),
+    (STANFORD, every("True", SCORED), every("1", SCORED)),
+    (STANFORD, then(last("text", SCORED), first(lambda cell: f" {cell}", SCORED)), UNCHANGED),
+    (STANFORD, first("text", SCORED), "not a finite number"),
+    (STANFORD, first("inf", SCORED), "not a finite number"),
+    (STANFORD, first("", SCORED), "not a finite number"),
+    (STANFORD, first(VAST, SCORED), "not a finite number"),
+    (STANFORD, whole(lambda table: table.drop(columns=NOT_SCORED)), "missing column"),
+    (TABULAR, every(lambda cell: cell + ".0"), UNCHANGED),
+    (TABULAR, every("9"), 0.0),
+    (TABULAR, every("-1"), 0.0),
+    (TABULAR, first("1.5"), "not whole"),
+    (TABULAR, first(HUGE), "out of range"),
+    (TABULAR, every("1e19"), "out of range"),
+    (TABULAR, first("x"), "not a number"),
+    (SALT, every(if_mask(blanks("   "))), UNCHANGED),
+    (SALT, every(if_mask(lambda cell: f" {cell}  ")), UNCHANGED),
+    (SALT, every(if_mask(words(lambda word: "0" + word))), UNCHANGED),
+    (SALT, every(if_mask(parted_runs)), UNCHANGED),
+    (SALT, first("NA"), first("")),
+    (SALT, first("1.0 3"), "not whole numbers"),
+    (SALT, first("1,3"), "not whole numbers"),
+    (SALT, every("7"), "odd count"),
+    (SALT, first("1 3 10"), "odd count"),
+    (SALT, first("1 3 3 1"), "overlap"),
+    (SALT, first("5 1 1 1"), "not ascending"),
+    (SALT, first("0 1"), "below 1"),
+    (SALT, first("10201 2"), "past the end"),
+    (SALT, first(f"1 {HUGE}"), "past the end"),
+    (TWEETS, every(blanks("\n")), UNCHANGED),
+    (TWEETS, every(str.upper), UNCHANGED),
+    (TWEETS, every(lambda cell: f"{cell} {cell}"), UNCHANGED),
+    (TWEETS, every("null"), 0.0),
+    (TWEETS, first("null"), first("")),
+    (TWEETS, every("123456789"), 0.0),
+    (TWEETS, first(str.upper, "textID"), "unknown id"),
+    (CHEST, every(words(lambda word: "+" + word)), UNCHANGED),
+    (CHEST, every(words(lambda word: word + "e0")), UNCHANGED),
+    (CHEST, every(lambda cell: f"\t{cell}\n"), UNCHANGED),
+    (CHEST, every(lambda cell: cell.replace(" ", ".9 ", 1)), UNCHANGED),
+    (CHEST, every(lambda cell: f"{cell} 99 1 0 0 1 1 -7 1 0 0 1 1 1e300 1 0 0 1 1"), UNCHANGED),
+    (CHEST, whole(in_two_rows), UNCHANGED),
+    (CHEST, first(blanks("  ")), "blanks"),
+    (CHEST, first(lambda cell: " " + cell), "blanks"),
+    (CHEST, first(lambda cell: cell + " "), "blanks"),
+    (CHEST, first(blanks("\t")), "not a number"),
+    (CHEST, first("14 0x1 0 0 1 1"), "not a number"),
+    (CHEST, first("14 nan 0 0 1 1"), "not finite"),
+    (CHEST, first("14 1 0 0 1 1e400"), "not finite"),
+    (CHEST, first("14 1 0 0 1"), "count"),
+    (CHEST, first("NA"), "missing value"),
+]
+
+
+@pytest.mark.parametrize(("competition", "change", "expected"), CASES)
+def test_as_published_or_refused(competition, change, expected, twins, tmp_path):
+    dataset = twins(competition)
+    columns = dataset.competition.schema.names
+    gold = dataset.private / dataset.competition.gold_submission_file
+
+    def outcome(change):
+        table = read_csv(gold, dtype=str, keep_default_na=False)[columns]
+        change(table, columns[1:]).to_csv(tmp_path / "submission.csv", index=False)
+        return score_submission(tmp_path / "submission.csv", dataset)
+
+    if isinstance(expected, str):
+        with pytest.raises(InvalidSubmission) as caught:
+            outcome(change)
+        kinds = {problem.kind for problem in caught.value.problems}
+        assert kinds & set(expected.split(" or ")), caught.value
+    elif isinstance(expected, float):
+        assert outcome(change) == pytest.approx(expected, abs=1e-5, rel=1e-12)
+    else:
+        assert outcome(change) == outcome(expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (lambda rows: [rows[0], *(["0", "0", *row] for row in rows[1:])], "not a table"),
+        (lambda rows: [[], rows[0], [], *(["0", "0", *row] for row in rows[1:])], "not a table"),
+        (lambda rows: [[], [*rows[0], *map(str, range(20_000))], *rows[1:]], "too many columns"),
+        (lambda rows: [["\n", *rows[0], *map(str, range(20_000))], *rows[1:]], "too many columns"),
+        (lambda rows: [["\n" * (1 << 20) + "x", *rows[0]], *rows[1:]], "not a table"),
+    ],
+    ids=["two nameless columns", "below blank lines", "wide header", "header over two lines", "header of a megabyte"],
+)
+def test_rows_and_headers_that_are_too_wide(change, kind, twins, tmp_path):
+    dataset = twins(TITANIC)
+    rows = list(csv.reader(StringIO(dataset.sample_submission.read_text())))
+    with (tmp_path / "submission.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(change(rows))
+    with pytest.raises(InvalidSubmission) as caught:
+        score_submission(tmp_path / "submission.csv", dataset)
+    assert [problem.kind for problem in caught.value.problems] == [kind]
