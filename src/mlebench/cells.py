@@ -8,14 +8,28 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-if TYPE_CHECKING:
-    from mlebench.submission import Column
+
+@dataclass(frozen=True)
+class Column:
+    """One column that a submission must have.
+
+    `type`: "number", "integer", "boolean", "text", "anything" (must be there, is never looked at), or the
+    name of a cell format (see `FORMATS`), whose settings are in `options`.
+    `minimum` and `maximum` bound numbers and integers; `allowed` lists all the values there are.
+    """
+
+    name: str
+    type: str = "number"
+    minimum: float | None = None
+    maximum: float | None = None
+    allowed: tuple[Any, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

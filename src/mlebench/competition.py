@@ -106,7 +106,7 @@ class Competition:
         """The human private leaderboard, or None if there is none."""
         from mlebench.leaderboard import find_leaderboard
 
-        return find_leaderboard(self)
+        return find_leaderboard(self.id, self.folder, not self.metric.higher_is_better)
 
     @property
     def description(self) -> str:

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from mlebench.submission import Problem
 
 
 class MlebenchError(Exception):
@@ -28,6 +24,34 @@ class NotPreparedError(UsageError):
 
 class PreparationError(MlebenchError):
     """Raw files are missing or damaged, so nothing was prepared."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One kind of fault in a submission.
+
+    `rows` are numbers of data rows, from 1 (the header is not counted); at most a few rows and values are
+    kept, `count` says how many there are.
+    """
+
+    kind: str
+    message: str
+    expected: str = ""
+    rows: tuple[int, ...] = ()
+    values: tuple[str, ...] = ()
+    count: int = 1
+
+    def __str__(self) -> str:
+        parts = [self.message]
+        if self.rows:
+            more = f" and {self.count - len(self.rows)} more" if self.count > len(self.rows) else ""
+            plural = "s" if self.count > 1 else ""
+            parts.append(f"row{plural} {', '.join(map(str, self.rows))}{more}")
+        if self.values:
+            parts.append("value" + ("s " if len(self.values) > 1 else " ") + ", ".join(self.values))
+        if self.expected:
+            parts.append(f"expected {self.expected}")
+        return "; ".join(parts)
 
 
 class InvalidSubmission(MlebenchError):

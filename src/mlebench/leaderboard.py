@@ -7,10 +7,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from mlebench.competition import Competition
+from typing import Any
 
 MEDALS = ("gold", "silver", "bronze")
 _FILE = Path(__file__).parent / "leaderboards.jsonl"
@@ -131,15 +128,15 @@ def leaderboard_of_scores(scores: list[float], lower_is_better: bool) -> Leaderb
     )
 
 
-def find_leaderboard(competition: Competition) -> Leaderboard | None:
-    """The leaderboard of `competition`: `leaderboard.csv` in its folder (a column `score`), else the built-in one."""
-    own = competition.folder / "leaderboard.csv"
+def find_leaderboard(competition_id: str, folder: Path, lower_is_better: bool) -> Leaderboard | None:
+    """The leaderboard of a competition: `leaderboard.csv` in its folder (a column `score`), else the built-in one."""
+    own = folder / "leaderboard.csv"
     if own.is_file():
         from mlebench.tables import read_csv
 
         scores = read_csv(own)["score"].dropna().tolist()
-        return leaderboard_of_scores(scores, not competition.metric.higher_is_better) if scores else None
-    facts = _built_in().get(competition.id)
+        return leaderboard_of_scores(scores, lower_is_better) if scores else None
+    facts = _built_in().get(competition_id)
     if facts is None:
         return None
     points = facts["points"]

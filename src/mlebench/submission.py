@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from io import StringIO
 from itertools import islice
@@ -23,29 +23,13 @@ import numpy as np
 import pandas as pd
 
 from mlebench import cells
-from mlebench.errors import CompetitionError, InvalidSubmission
+from mlebench.cells import Column
+from mlebench.errors import CompetitionError, InvalidSubmission, Problem
 from mlebench.file_guard import MAX_COLUMNS, MAX_HEADER_BYTES, MAX_LINE_BYTES, find_fault
 from mlebench.tables import read_csv, read_csv_in_parts
 
 MIN_LIMIT_BYTES = 512 << 20  # any file may have as much
 SHOWN = 5  # rows and values that a problem names
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column that a submission must have.
-
-    `type`: "number", "integer", "boolean", "text", "anything" (must be there, is never looked at), or the
-    name of a cell format (see `mlebench.cells`), whose settings are in `options`.
-    `minimum` and `maximum` bound numbers and integers; `allowed` lists all the values there are.
-    """
-
-    name: str
-    type: str = "number"
-    minimum: float | None = None
-    maximum: float | None = None
-    allowed: tuple[Any, ...] = ()
-    options: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -70,34 +54,6 @@ class Schema:
     def names(self) -> list[str]:
         """All required columns, the id first."""
         return [self.id, *(column.name for column in self.columns)]
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One kind of fault in a submission.
-
-    `rows` are numbers of data rows, from 1 (the header is not counted); at most `SHOWN` rows and values are
-    kept, `count` says how many there are.
-    """
-
-    kind: str
-    message: str
-    expected: str = ""
-    rows: tuple[int, ...] = ()
-    values: tuple[str, ...] = ()
-    count: int = 1
-
-    def __str__(self) -> str:
-        parts = [self.message]
-        if self.rows:
-            more = f" and {self.count - len(self.rows)} more" if self.count > len(self.rows) else ""
-            plural = "s" if self.count > 1 else ""
-            parts.append(f"row{plural} {', '.join(map(str, self.rows))}{more}")
-        if self.values:
-            parts.append("value" + ("s " if len(self.values) > 1 else " ") + ", ".join(self.values))
-        if self.expected:
-            parts.append(f"expected {self.expected}")
-        return "; ".join(parts)
 
 
 @dataclass(frozen=True)
