@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from mlebench import tables
+from mlebench.cells import as_numbers
 
 CELLS = st.sampled_from(["1", "07", "-3", "2.5", "1e5", "", "nan", "True", "False", "x", "1 2", '"5"', " 6", "inf"])
 BIG = st.sampled_from(["1", "9223372036854775808", "18446744073709551616", "0.1", ""])
@@ -38,3 +39,10 @@ def test_a_fault_in_a_later_part_is_raised(path, monkeypatch):
     monkeypatch.setattr(tables, "_ROWS_OF_A_PART", 2)
     with pytest.raises(pd.errors.ParserError, match="line 11"):
         tables.read_csv_in_parts(path)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(10**19, 10**30))
+def test_numbers_among_texts_are_exact(path, number):
+    path.write_text(f"a,b\n{number!r},{number!r}\nx,0.5\n")
+    table = tables.read_csv(path)
+    assert as_numbers(table["a"])[0] == as_numbers(table["b"])[0] == float(number)

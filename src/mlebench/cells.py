@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from mlebench.tables import PANDAS_IS_EXACT
+
 
 @dataclass(frozen=True)
 class Column:
@@ -163,9 +165,18 @@ def as_numbers(values: pd.Series) -> np.ndarray:
         return values.to_numpy(dtype=float, na_value=np.nan)
     things = values.astype("object")
     try:
-        return pd.to_numeric(things, errors="coerce").to_numpy(dtype=float)
+        numbers = pd.to_numeric(things, errors="coerce").to_numpy(dtype=float)
     except OverflowError:  # an integer that is larger than any float
-        return pd.to_numeric(things.map(str), errors="coerce").to_numpy(dtype=float)
+        numbers = pd.to_numeric(things.map(str), errors="coerce").to_numpy(dtype=float)
+    return numbers if PANDAS_IS_EXACT else _exact(numbers, things)
+
+
+def _exact(numbers: np.ndarray, things: pd.Series) -> np.ndarray:
+    """`numbers`, found in `things`, without the faults of pandas in their last digits."""
+    found = ~np.isnan(numbers)
+    exact = numbers.copy()
+    exact[found] = [float(thing) for thing in things[found]]
+    return exact
 
 
 def _out_of_range(numbers: np.ndarray, column: Column, expected: str) -> Iterator[Fault]:

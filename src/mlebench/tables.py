@@ -12,10 +12,9 @@ if TYPE_CHECKING:
 
 _ROWS_OF_A_PART = 10_000
 
-# From pandas 3.1 on the default parser of floats is exact, and the argument is deprecated.
-_EXACT: dict[str, Any] = (
-    {} if tuple(int(part) for part in pd.__version__.split(".")[:2]) >= (3, 1) else {"float_precision": "round_trip"}
-)
+# Before pandas 3.1 the default parser of floats, which `to_numeric` uses too, is wrong in the last digit of some.
+PANDAS_IS_EXACT = tuple(int(part) for part in pd.__version__.split(".")[:2]) >= (3, 1)
+_EXACT: dict[str, Any] = {} if PANDAS_IS_EXACT else {"float_precision": "round_trip"}  # deprecated from 3.1 on
 
 
 def read_csv(source: Path | Any, **options: Any) -> pd.DataFrame:
