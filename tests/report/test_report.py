@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from mlebench import catalog
-from mlebench.cli.runs import report
+from mlebench.cli import main
 from mlebench.errors import UsageError
 from mlebench.report import render_terminal, to_json, write_html
 from mlebench.report.formatting import SYNTHETIC_WARNING
@@ -314,13 +314,13 @@ def test_padding_is_named(run):
 def test_padding_is_an_option_of_the_command(run):
     attempts = {}
     for options in ((), ("--padded",)):
-        result = CliRunner().invoke(report, [str(run), "--json", *options])
+        result = CliRunner().invoke(main, ["report", str(run), "--json", *options])
         assert result.exit_code == 0, result.output
         low = json.loads(result.stdout)["splits"]["low"]
         attempts[options] = low["estimates"]["any_medal"]["attempts"]
         assert low["padded"] is bool(options)
         assert ("padded as failures)" in (run / "report.html").read_text()) is bool(options)
-        shown = CliRunner().invoke(report, [str(run), *options]).stdout
+        shown = CliRunner().invoke(main, ["report", str(run), *options]).stdout
         assert ("(padded as failures)" in shown) is bool(options)
     assert attempts == {(): 2, ("--padded",): 3}
 
