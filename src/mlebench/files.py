@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,21 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, content: Any) -> None:
     """Write `content` as indented JSON, atomically."""
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+def strict(value: Any) -> Any:
+    """`value` with mappings as dict, sequences as list, and NaN and infinities as text: JSON has none of these.
+
+    >>> strict({"score": float("inf"), "ranks": (1, 2)})
+    {'score': 'inf', 'ranks': [1, 2]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): strict(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [strict(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
 
 
 def remove_tree(path: Path) -> None:

@@ -11,13 +11,16 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlebench import catalog
 from mlebench.competition import Competition
 from mlebench.dataset import Dataset
 from mlebench.errors import CompetitionError, InvalidSubmission, MlebenchError, UsageError
 from mlebench.submission import Problem, Validation, validate
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DECIMALS = 5
 
@@ -83,9 +86,18 @@ def score_submission(path: Path, dataset: Dataset) -> float:
     validation = validate_submission(path, dataset)
     if validation.table is None:
         raise InvalidSubmission(validation.problems)
+    return score_valid(validation.table, dataset)
+
+
+def score_valid(table: pd.DataFrame, dataset: Dataset) -> float:
+    """The score, rounded to 5 decimals, of a submission that was validated; `table` is the validation's.
+
+    Raises InvalidSubmission for faults that show only beside the answers, CompetitionError if our own code or
+    data fail.
+    """
     competition = dataset.competition
     try:
-        score = competition.score(validation.table, competition.read_answers(dataset.private))
+        score = competition.score(table, competition.read_answers(dataset.private))
     except MlebenchError:
         raise
     except Exception as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from mlebench.cli.options import competitions_option, data_dir_option, dataset_of, json_option
-from mlebench.cli.output import plain, show_json
+from mlebench.cli.output import show_json
 
 
 @click.command()
@@ -100,12 +100,12 @@ def grade(
 
     from mlebench import catalog
     from mlebench.dataset import default_data_dir
-    from mlebench.files import write_json
+    from mlebench.files import strict, write_json
     from mlebench.grading import aggregate, grade_lines, read_lines
 
     entries = read_lines(submission)
     reports = grade_lines(entries, data_dir or default_data_dir(), catalog.own_folders(folders), workers)
-    result = plain(aggregate(reports))
+    result = strict(aggregate(reports))
     path = output_dir / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S-UTC}_grading_report.json"
     write_json(path, result)
     if as_json:

@@ -1,13 +1,12 @@
-"""Showing results: tables for people, JSON for programs; and the progress of long steps."""
+"""Showing results as JSON, and the progress of long steps."""
 
 from __future__ import annotations
 
 import json
-import math
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,33 +17,9 @@ from mlebench.preparation import progress
 
 def show_json(content: Any) -> None:
     """Print strict JSON on standard output: no NaN, no infinity."""
-    click.echo(json.dumps(plain(content), indent=2, ensure_ascii=False, default=str))
+    from mlebench.files import strict
 
-
-def plain(content: Any) -> Any:
-    """`content` with infinities and NaN as text, since JSON has no numbers for them."""
-    if isinstance(content, float) and not math.isfinite(content):
-        return str(content)
-    if isinstance(content, dict):
-        return {key: plain(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [plain(value) for value in content]
-    return content
-
-
-def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> None:
-    """Print a table; columns in `right` are aligned to the right. Elsewhere than on a terminal nothing is cut."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(width=None if sys.stdout.isatty() else 200)
-    table = Table(title=title or None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for column in columns:
-        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
+    click.echo(json.dumps(strict(content), indent=2, ensure_ascii=False, default=str))
 
 
 @contextmanager

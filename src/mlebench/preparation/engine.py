@@ -118,13 +118,13 @@ def _sample_score(dataset: Dataset) -> float | None:
 
     Raises PreparationError if it is invalid: no agent could hand in anything then.
     """
-    from mlebench.grading import score_submission, validate_submission
+    from mlebench.grading import score_valid, validate_submission
 
     validation = validate_submission(dataset.sample_submission, dataset)
-    if not validation.valid:
+    if validation.table is None:
         raise PreparationError(f"{dataset.competition.id}: the sample submission is invalid: {validation.message()}")
     try:
-        return score_submission(dataset.sample_submission, dataset)
+        return score_valid(validation.table, dataset)
     except InvalidSubmission:
         return None
 

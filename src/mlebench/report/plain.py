@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from mlebench.files import strict
 from mlebench.report import formatting, statistics
 from mlebench.report.results import AttemptResult, RunResults
 from mlebench.report.statistics import Estimate, SplitStatistics
@@ -16,7 +15,7 @@ def content(results: RunResults, padded: bool = False) -> dict[str, Any]:
     """Configuration, numbers by split, and every attempt with its grade."""
     splits = statistics.by_split(results, padded)
     headline = statistics.headline_split(splits)
-    return _strict(
+    return strict(
         {
             "run": asdict(results.run),
             "synthetic": results.synthetic,
@@ -53,14 +52,3 @@ def _attempt(results: RunResults, attempt: AttemptResult) -> dict[str, Any]:
         "synthetic": results.is_synthetic(attempt.competition),
         "grade": attempt.grade.to_dict() if attempt.grade else None,
     }
-
-
-def _strict(value: Any) -> Any:
-    """`value` with mappings as dict, sequences as list, and NaN and infinities as text."""
-    if isinstance(value, Mapping):
-        return {str(key): _strict(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_strict(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
