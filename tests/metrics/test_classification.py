@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from mlebench.metrics.classification import (
     accuracy_score,
+    mean_columnwise_roc_auc_score,
     mean_ranks,
     multiclass_log_loss,
     quadratic_weighted_kappa_score,
@@ -212,6 +213,55 @@ def test_auc_of_one_class_is_undefined():
 def test_auc_refuses(truth, scores):
     with pytest.raises(ValueError):
         roc_auc_score(np.array(truth), np.array(scores))
+
+
+# --- mean over columns of the area under the ROC curve
+
+
+@st.composite
+def ranked_columns(draw):
+    """Several columns of the same rows, each with both classes."""
+    rows, columns = draw(st.integers(2, 20)), draw(st.integers(2, 5))
+    labels = arrays(np.int64, rows, elements=st.integers(0, 1)).filter(lambda values: 0 < values.sum() < rows)
+    truth = np.stack([draw(labels) for _ in range(columns)], axis=1)
+    score = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e300, 1e300))
+    return truth, draw(arrays(np.float64, (rows, columns), elements=score))
+
+
+@given(ranked_columns())
+def test_columnwise_auc_is_that_of_scikit_learn(pair):
+    assert mean_columnwise_roc_auc_score(*pair) == pytest.approx(
+        sklearn.metrics.roc_auc_score(*pair, average="macro"), abs=1e-12
+    )
+
+
+@given(ranked_rows())
+def test_columnwise_auc_of_one_column_is_its_auc(pair):
+    truth, scores = pair
+    assert mean_columnwise_roc_auc_score(truth[:, None], scores[:, None]) == roc_auc_score(truth, scores)
+
+
+def test_columnwise_auc_is_undefined_as_soon_as_one_column_is():
+    truth = np.array([[0, 1], [1, 1]])
+    assert math.isnan(mean_columnwise_roc_auc_score(truth, truth))
+
+
+@pytest.mark.parametrize(
+    ("truth", "scores"),
+    [
+        (np.eye(2), np.full((2, 3), 0.5)),
+        (np.array([0, 1]), np.array([0.1, 0.2])),
+        (np.zeros((2, 0)), np.zeros((2, 0))),
+        (np.zeros((0, 2)), np.zeros((0, 2))),
+        (np.array([[0, 1], [2, 0]]), np.full((2, 2), 0.5)),
+        (np.eye(2), np.array([[np.nan, 0.5], [0.5, 0.5]])),
+        (np.eye(2), np.array([[0.5, 0.5], [0.5, np.inf]])),
+    ],
+    ids=["shapes", "one dimension", "no columns", "no rows", "another label", "NaN", "infinity"],
+)
+def test_columnwise_auc_refuses(truth, scores):
+    with pytest.raises(ValueError):
+        mean_columnwise_roc_auc_score(truth, scores)
 
 
 @given(vectors(st.integers(-3, 3).map(float), ROWS))

@@ -18,6 +18,7 @@ METRICS = {
     "mean_average_precision": "detection:mean_average_precision_score",
     "mean_columnwise_rms_error": "regression:mean_columnwise_rms_error",
     "mean_columnwise_rms_log_error": "regression:mean_columnwise_rms_log_error",
+    "mean_columnwise_roc_auc": "classification:mean_columnwise_roc_auc_score",
     "mean_precision_over_iou_thresholds": "segmentation:mean_precision_score",
     "mean_word_jaccard": "text:mean_word_jaccard_score",
     "multiclass_log_loss": "classification:multiclass_log_loss",

@@ -94,6 +94,22 @@ def roc_auc_score(y_true: np.ndarray, y_pred: np.ndarray) -> float:
     return float(above / (positives * negatives))
 
 
+def mean_columnwise_roc_auc_score(y_true: np.ndarray, y_pred: np.ndarray) -> float:
+    """Mean over the columns of the area under the ROC curve (see `roc_auc_score`); 1 is perfect, 0.5 chance.
+
+    `y_true`: 0 and 1 (or booleans), `y_pred`: finite numbers, both of shape (rows, columns). Rows need not add
+    up to 1. NaN if a column of `y_true` holds one class only. Raises ValueError as `roc_auc_score` does.
+    Source: Kaggle's mean column-wise ROC AUC; scikit-learn's `roc_auc_score(average="macro")` of several labels.
+
+    >>> mean_columnwise_roc_auc_score(np.array([[0, 1], [1, 0]]), np.array([[0.1, 0.5], [0.9, 0.5]]))
+    0.75
+    """
+    require_same_shape(y_true, y_pred)
+    if y_true.ndim != 2 or y_true.shape[1] == 0:
+        raise ValueError(f"y_true and y_pred have shape {y_true.shape}, not (rows, columns)")
+    return float(np.mean([roc_auc_score(true, pred) for true, pred in zip(y_true.T, y_pred.T, strict=True)]))
+
+
 def mean_ranks(values: FloatArray) -> FloatArray:
     """Ranks from 1, ascending; equal values share the mean of their ranks. Shape (rows,).
 
