@@ -1,12 +1,13 @@
 """What is unpacked, and what is refused by name."""
 
+import os
 import stat
 import zipfile
 
 import pytest
 
 from mlebench.errors import PreparationError
-from mlebench.preparation.archives import unzip
+from mlebench.preparation.archives import unzip, zip_files
 from mlebench.preparation.files import hold_out, link_files, link_folder, unpack
 
 
@@ -120,3 +121,24 @@ def test_hold_out_needs_rows_on_both_sides():
 
     with pytest.raises(PreparationError):
         hold_out(pd.DataFrame({"n": [1]}), 0.1)
+
+
+def test_packed_files_come_out_again_and_the_clock_leaves_no_trace(tmp_path):
+    files = [(tmp_path / f"{n}.txt", f"folder/{n}.txt") for n in (2, 0, 1)]
+    for n, (file, _) in enumerate(files):
+        file.write_bytes(bytes([n]) * 100_000 * n)
+    zip_files(files, tmp_path / "new" / "a.zip")
+    for file, _ in files:
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+    zip_files(iter(files), tmp_path / "b.zip")
+    assert (tmp_path / "new" / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+    with zipfile.ZipFile(tmp_path / "b.zip") as archive:
+        assert archive.namelist() == [name for _, name in files]
+        assert [archive.read(name) for _, name in files] == [file.read_bytes() for file, _ in files]
+    assert (tmp_path / "b.zip").stat().st_size < 1000
+
+
+def test_missing_files_are_named_before_anything_is_packed(tmp_path):
+    with pytest.raises(PreparationError, match=r"1 of 1 files for a\.zip are missing: 0\.txt"):
+        zip_files([(tmp_path / "0.txt", "0.txt")], tmp_path / "a.zip")
+    assert not (tmp_path / "a.zip").exists()

@@ -1,4 +1,4 @@
-"""Unpacking archives in parallel, and refusing what must not be unpacked."""
+"""Unpacking archives in parallel, and refusing what must not be unpacked; packing files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import shutil
 import stat
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
@@ -44,6 +44,29 @@ def unzip(archive: Path, folder: Path) -> None:
         for size in pool.map(lambda share: _extract(archive, share, folder), _shares(files, workers)):
             for amount in size:
                 done(amount)
+
+
+def zip_files(files: Iterable[tuple[Path, str]], archive: Path) -> None:
+    """Pack each pair (file, name of the member) into the new zip `archive`, deflated, in this order.
+
+    The bytes depend on names and contents alone, not on the clock. Makes the parent folders. Raises
+    PreparationError that names the first missing files.
+    """
+    pairs = list(files)
+    missing = [file for file, _ in pairs if not file.is_file()]
+    if missing:
+        shown = ", ".join(file.name for file in missing[:3])
+        raise PreparationError(f"{len(missing):,} of {len(pairs):,} files for {archive.name} are missing: {shown} …")
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    with progress.step(f"packing {archive.name}", len(pairs)) as done, zipfile.ZipFile(archive, "w") as opened:
+        for file, name in pairs:
+            member = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+            member.external_attr = 0o644 << 16
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.file_size = file.stat().st_size  # tells zipfile whether 32 bits are enough
+            with file.open("rb") as source, opened.open(member, "w") as target:
+                shutil.copyfileobj(source, target, 1 << 20)
+            done()
 
 
 def _shares(members: list[zipfile.ZipInfo], workers: int) -> Iterator[list[zipfile.ZipInfo]]:

@@ -21,7 +21,7 @@ import pandas as pd
 
 from mlebench.errors import PreparationError
 from mlebench.preparation import progress
-from mlebench.preparation.archives import unzip
+from mlebench.preparation.archives import unzip, zip_files
 from mlebench.tables import read_csv, write_csv
 
 _FICLONE = 0x40049409
@@ -169,4 +169,5 @@ __all__ = [
     "unzip",
     "walk",
     "write_csv",
+    "zip_files",
 ]
