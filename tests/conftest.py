@@ -17,11 +17,11 @@ os.environ.pop("MLEBENCH_COMPETITIONS", None)
 
 @pytest.fixture(scope="session")
 def twins(tmp_path_factory):
-    """A data directory in which synthetic twins are prepared when they are asked for: `twins(id) -> Dataset`."""
+    """A data directory in which synthetic twins are prepared when asked for: `twins(id, edition) -> Dataset`."""
     data_dir = tmp_path_factory.mktemp("twins")
 
-    def twin(competition_id: str) -> Dataset:
-        dataset = Dataset(catalog.get(competition_id), data_dir)
+    def twin(competition_id: str, edition: str = "v1") -> Dataset:
+        dataset = Dataset(catalog.get(competition_id).in_edition(edition), data_dir)
         prepare(dataset, Synthetic())
         return dataset
 

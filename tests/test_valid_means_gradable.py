@@ -6,7 +6,6 @@ The sample and the gold submission of each twin are damaged at random, as files 
 import csv
 import io
 import math
-from operator import attrgetter
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -132,9 +131,12 @@ def damaged(text, damage):
     return damage["start"] + text
 
 
-@pytest.mark.parametrize("competition", catalog.competitions().values(), ids=attrgetter("id"))
+COMPETITIONS = [pytest.param(c, id=f"{c.id}-{c.edition}") for c in catalog.in_all_editions()]
+
+
+@pytest.mark.parametrize("competition", COMPETITIONS)
 def test_valid_means_gradable(competition, twins, tmp_path_factory):
-    dataset = twins(competition.id)
+    dataset = twins(competition.id, competition.edition)
     path = tmp_path_factory.mktemp("damaged") / "submission.csv"
     hidden = dataset.private.with_name("hidden")
     sample = dataset.sample_submission.read_text(encoding="utf-8")

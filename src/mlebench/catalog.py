@@ -43,6 +43,13 @@ def get(competition_id: str, folders: tuple[Path, ...] = ()) -> Competition:
     raise UsageError(f'no competition "{competition_id}".{hint} "mlebench list" shows all {len(known)}.')
 
 
+def in_all_editions(folders: tuple[Path, ...] = ()) -> list[Competition]:
+    """All competitions, those that edition v2 changes in both editions."""
+    known = competitions(folders).values()
+    changed = [competition.in_edition("v2") for competition in known if competition.differs_in_v2]
+    return sorted([*known, *changed], key=lambda competition: (competition.id, competition.edition))
+
+
 def split(name: str, folders: tuple[Path, ...] = ()) -> list[Competition]:
     """The competitions of a split: a complexity, `lite` (= low), or `all` (everything but dev)."""
     known = competitions(folders).values()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from mlebench.submission import Schema
 
 COMPLEXITIES = ("low", "medium", "high", "dev")
+REVISIONS = {"v1": "v1", "v2": "v2.1"}  # by edition; changes whenever scores stop being comparable
+_LISTED_REVISIONS = " and ".join(REVISIONS.values())
 
 
 class PrepareFunction(Protocol):
@@ -54,14 +56,24 @@ class Issue:
 
     kind: str  # "leak", "metric", "division", "data", "leaderboard"
     summary: str
+    exploit: str = ""  # how it is exploited
+    v2: str = ""  # what edition v2 does about it; empty: nothing, it is only told
+    upstream: int | None = None  # the number of the original project's issue
 
 
 @dataclass(frozen=True)
 class Competition:
-    """One task. All fields are facts from `competition.toml`; the code beside it is imported on first use."""
+    """One task in one edition. All fields are facts from `competition.toml`; code beside it is imported on first use.
+
+    `competition.toml` describes edition v1. Where v2 differs, its table `[v2]` says how: `[v2.metric]` and
+    `[v2.files]` replace single keys, `[v2.submission]` and `[v2.exceptions]` those tables whole. Functions whose
+    name ends in `_v2`, and `description_v2.md`, take the place of the others in v2.
+    """
 
     id: str
     folder: Path
+    edition: str  # "v1" or "v2"
+    differs_in_v2: bool  # if not, both editions are the same files and the same grader
     title: str
     category: str
     complexity: str
@@ -109,9 +121,30 @@ class Competition:
         return find_leaderboard(self.id, self.folder, not self.metric.higher_is_better)
 
     @property
+    def revision(self) -> str:
+        """The edition with its revision, as results name it: "v1", "v2.1"."""
+        return REVISIONS[self.edition]
+
+    def in_edition(self, edition: str) -> Competition:
+        """The same competition in another edition: "v1", "v2", or one with its revision, "v2.1".
+
+        Raises CompetitionError if there is no such edition, or no longer this revision of it.
+        """
+        name = edition.partition(".")[0]
+        if edition not in (name, REVISIONS.get(name)):
+            raise CompetitionError(f"there is no edition {edition}; this version of mlebench has {_LISTED_REVISIONS}")
+        return self if name == self.edition else load_competition(self.folder, name)
+
+    @property
+    def description_path(self) -> Path:
+        """The file with the text that the agent reads."""
+        own = self.folder / f"description_{self.edition}.md"
+        return own if own.is_file() else self.folder / "description.md"
+
+    @property
     def description(self) -> str:
         """The text that the agent reads."""
-        return (self.folder / "description.md").read_text(encoding="utf-8")
+        return self.description_path.read_text(encoding="utf-8")
 
     @property
     def is_built_in(self) -> bool:
@@ -125,7 +158,7 @@ class Competition:
 
     @property
     def prepare(self) -> PrepareFunction:
-        """Its `prepare.py:prepare`."""
+        """Its `prepare.py:prepare`, or `prepare_v2`."""
         return self._function("prepare.py", "prepare")
 
     @property
@@ -136,9 +169,7 @@ class Competition:
     @property
     def check_submission(self) -> Callable[[pd.DataFrame, Path], Any] | None:
         """Its `score.py:check_submission(table, public)`, for what a schema can't say; None if it has none."""
-        if not (self.folder / "score.py").is_file():
-            return None
-        return getattr(self._module("score.py"), "check_submission", None)
+        return self._own_function("check_submission")
 
     def score(self, submission: pd.DataFrame, answers: pd.DataFrame) -> float:
         """The unrounded score of a valid submission.
@@ -172,17 +203,24 @@ class Competition:
         from mlebench.tables import read_csv
 
         path = private / self.answers_file
-        if (self.folder / "score.py").is_file():
-            own = getattr(self._module("score.py"), "read_answers", None)
-            if own is not None:
-                return own(path)
+        if own := self._own_function("read_answers"):
+            return own(path)
         return read_csv(path, dtype={self.schema.id: str} if self.schema.id_type == "text" else None)
 
+    def _own_function(self, name: str) -> Callable[..., Any] | None:
+        """The function of its `score.py`, if it has both."""
+        return self._find("score.py", name) if (self.folder / "score.py").is_file() else None
+
     def _function(self, file: str, name: str) -> Callable[..., Any]:
-        function = getattr(self._module(file), name, None)
+        function = self._find(file, name)
         if function is None:
             raise CompetitionError(f"{self.folder / file} has no function {name}")
         return function
+
+    def _find(self, file: str, name: str) -> Callable[..., Any] | None:
+        """The edition's own function, else the one for all editions."""
+        module = self._module(file)
+        return getattr(module, f"{name}_{self.edition}", None) or getattr(module, name, None)
 
     def _module(self, file: str) -> ModuleType:
         return _load_module(self.id, self.folder / file)
@@ -206,7 +244,7 @@ def _load_module(competition_id: str, path: Path) -> ModuleType:
     return _MODULES[path]
 
 
-def load_competition(folder: Path) -> Competition:
+def load_competition(folder: Path, edition: str = "v1") -> Competition:
     """Read `folder`/competition.toml. Raises CompetitionError that names file and key."""
     path = folder / "competition.toml"
     try:
@@ -216,14 +254,26 @@ def load_competition(folder: Path) -> Competition:
     except tomllib.TOMLDecodeError as error:
         raise CompetitionError(f"{path}: {error}") from error
     try:
-        return _from_facts(folder, facts)
+        return _from_facts(folder, _in_edition(facts, edition), edition)
     except KeyError as error:
         raise CompetitionError(f"{path}: the key {error} is missing") from error
     except (TypeError, ValueError) as error:
         raise CompetitionError(f"{path}: {error}") from error
 
 
-def _from_facts(folder: Path, facts: Mapping[str, Any]) -> Competition:
+def _in_edition(facts: Mapping[str, Any], edition: str) -> dict[str, Any]:
+    """The facts with those that an edition changes in their place."""
+    if edition not in REVISIONS:
+        raise ValueError(f"there is no edition {edition}; this version of mlebench has {_LISTED_REVISIONS}")
+    changes = facts.get(edition, {})
+    if unknown := set(changes) - {"metric", "files", "submission", "exceptions"}:
+        raise ValueError(f"[{edition}] can't change {', '.join(sorted(unknown))}")
+    merged = {name: {**facts.get(name, {}), **changes.get(name, {})} for name in ("metric", "files")}
+    whole = {name: changes[name] for name in ("submission", "exceptions") if name in changes}
+    return {**facts, **merged, **whole}
+
+
+def _from_facts(folder: Path, facts: Mapping[str, Any], edition: str) -> Competition:
     if facts["complexity"] not in COMPLEXITIES:
         raise ValueError(f"complexity is {facts['complexity']!r}; it is one of {', '.join(COMPLEXITIES)}")
     metric = facts["metric"]
@@ -233,6 +283,8 @@ def _from_facts(folder: Path, facts: Mapping[str, Any]) -> Competition:
     return Competition(
         id=folder.resolve().name,
         folder=folder,
+        edition=edition,
+        differs_in_v2="v2" in facts,
         title=facts["title"],
         category=facts["category"],
         complexity=facts["complexity"],

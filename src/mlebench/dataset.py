@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mlebench.competition import Competition
+from mlebench.competition import REVISIONS, Competition
 from mlebench.errors import NotPreparedError
 
 
@@ -22,9 +22,17 @@ def default_data_dir() -> Path:
     return user_cache_path("mle-bench", appauthor=False) / "data"
 
 
+def read_manifest(prepared: Path) -> dict[str, Any]:
+    """The manifest of a folder of prepared files. Raises FileNotFoundError if there is none."""
+    return json.loads((prepared / "manifest.json").read_text(encoding="utf-8"))
+
+
 @dataclass(frozen=True)
 class Dataset:
-    """The data of one competition below `data_dir`: edition v1's layout, which other tools rely on."""
+    """The data of one competition in its edition below `data_dir`: v1's layout, which other tools rely on.
+
+    A competition that does not differ in edition v2 has one folder for both.
+    """
 
     competition: Competition
     data_dir: Path
@@ -42,7 +50,17 @@ class Dataset:
     @property
     def prepared(self) -> Path:
         """The prepared files and their manifest."""
-        return self.home / "prepared"
+        return self.home / ("prepared" if self._edition == "v1" else f"prepared-{self._edition}")
+
+    @property
+    def _edition(self) -> str:
+        """The edition whose files these are: v1 where v2 does not differ."""
+        return self.competition.edition if self.competition.differs_in_v2 else "v1"
+
+    @property
+    def revision(self) -> str:
+        """The edition of the files, with its revision."""
+        return REVISIONS[self._edition]
 
     @property
     def public(self) -> Path:
@@ -70,14 +88,25 @@ class Dataset:
         return self.manifest_path.is_file()
 
     def manifest(self) -> dict[str, Any]:
-        """What `mlebench prepare` wrote about the data. Raises NotPreparedError if there are none."""
+        """What `mlebench prepare` wrote about the data.
+
+        Raises NotPreparedError if there are none, or of another revision of the edition.
+        """
+        option = "" if self._edition == "v1" else f" --edition {self._edition}"
+        command = f"mlebench prepare -c {self.competition.id}{option} --data-dir {self.data_dir}"
+        where = f"{self.competition.id} is not prepared in {self.data_dir}" + (
+            f" in edition {option[-2:]}" if option else ""
+        )
         try:
-            return json.loads(self.manifest_path.read_text(encoding="utf-8"))
+            manifest = read_manifest(self.prepared)
         except FileNotFoundError as error:
+            raise NotPreparedError(f'{where}. "{command}" does it.') from error
+        if manifest["edition"] != self.revision:
             raise NotPreparedError(
-                f"{self.competition.id} is not prepared in {self.data_dir}. "
-                f'"mlebench prepare -c {self.competition.id} --data-dir {self.data_dir}" does it.'
-            ) from error
+                f"{self.competition.id} in {self.data_dir} is edition {manifest['edition']}, and this version of "
+                f'mlebench has {self.revision}. "{command} --force" prepares it again.'
+            )
+        return manifest
 
     @property
     def source(self) -> str:

@@ -28,7 +28,7 @@ class PreparationError(MlebenchError):
 
 @dataclass(frozen=True)
 class Problem:
-    """One kind of fault in a submission.
+    """One kind of fault in a submission; one that only warns leaves it valid.
 
     `rows` are numbers of data rows, from 1 (the header is not counted); at most a few rows and values are
     kept, `count` says how many there are.
@@ -40,6 +40,7 @@ class Problem:
     rows: tuple[int, ...] = ()
     values: tuple[str, ...] = ()
     count: int = 1
+    only_warns: bool = False
 
     def __str__(self) -> str:
         parts = [self.message]

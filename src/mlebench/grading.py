@@ -167,6 +167,7 @@ def make_report(
         is_lower_better=board.lower_is_better if board else not competition.metric.higher_is_better,
         created_at=datetime.now(UTC),
         submission_path=submission_path,
+        edition=competition.revision,
         source=source,
         reason=reason,
         rank=board.rank(score) if board and score is not None else None,
@@ -227,16 +228,19 @@ def grade_lines(
     data_dir: Path,
     folders: tuple[Path, ...] = (),
     workers: int | None = None,
+    edition: str = "v1",
 ) -> list[GradeReport]:
     """Grade many submissions in parallel processes, in the order of `entries`.
 
     Raises UsageError or NotPreparedError for the first competition that isn't there, before grading any.
     """
-    datasets = [Dataset(catalog.get(competition_id, folders), data_dir) for competition_id, _ in entries]
+    datasets = [
+        Dataset(catalog.get(competition_id, folders).in_edition(edition), data_dir) for competition_id, _ in entries
+    ]
     for dataset in datasets:
         dataset.manifest()
     jobs = [
-        (str(path) if path else None, dataset.competition.id, data_dir, folders)
+        (str(path) if path else None, dataset.competition.id, data_dir, folders, edition)
         for dataset, (_, path) in zip(datasets, entries, strict=True)
     ]
     workers = min(workers or os.cpu_count() or 1, len(jobs))
@@ -246,6 +250,7 @@ def grade_lines(
         return list(pool.map(_grade_job, jobs))
 
 
-def _grade_job(job: tuple[str | None, str, Path, tuple[Path, ...]]) -> GradeReport:
-    path, competition_id, data_dir, folders = job
-    return grade(Path(path) if path else None, Dataset(catalog.get(competition_id, folders), data_dir))
+def _grade_job(job: tuple[str | None, str, Path, tuple[Path, ...], str]) -> GradeReport:
+    path, competition_id, data_dir, folders, edition = job
+    dataset = Dataset(catalog.get(competition_id, folders).in_edition(edition), data_dir)
+    return grade(Path(path) if path else None, dataset)

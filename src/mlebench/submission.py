@@ -82,8 +82,8 @@ CompetitionCheck = Callable[[pd.DataFrame, Path], Iterable[Problem]]
 def validate(path: Path, schema: Schema, sample_path: Path, extra_check: CompetitionCheck | None = None) -> Validation:
     """Validate the file `path` against `schema` and the ids of the sample submission `sample_path`.
 
-    `extra_check(table, public)` adds what a schema can't say; it is called only if all else holds, with the
-    required columns in file order and the folder of public files.
+    `extra_check(table, public)` adds what a schema can't say, problems and warnings; it is called only if all else
+    holds, with the required columns in file order and the folder of public files.
     Raises CompetitionError if the sample submission itself can't be read.
     """
     sample = read_sample(sample_path, schema)
@@ -99,11 +99,14 @@ def validate(path: Path, schema: Schema, sample_path: Path, extra_check: Competi
         table = _with_numbers(table, schema)
     if not problems and schema.row_sum is not None:
         problems += _row_sum_problems(table, schema)
+    warnings: list[str] = []
     if not problems and extra_check is not None:
-        problems += extra_check(table, sample_path.parent)
+        found = list(extra_check(table, sample_path.parent))
+        problems = [problem for problem in found if not problem.only_warns]
+        warnings = [str(problem) for problem in found if problem.only_warns]
     if problems:
         return Validation(tuple(problems))
-    return Validation((), tuple(_warnings(table, sample, schema)), table)
+    return Validation((), (*_warnings(table, sample, schema), *warnings), table)
 
 
 def row_problem(
@@ -112,6 +115,7 @@ def row_problem(
     wrong: np.ndarray | pd.Series,
     values: pd.Series | None = None,
     expected: str = "",
+    only_warns: bool = False,
 ) -> Problem:
     """A problem of the rows at which the boolean array `wrong` (rows,) is true, with their `values`."""
     where = np.flatnonzero(np.asarray(wrong, dtype=bool))
@@ -123,6 +127,7 @@ def row_problem(
         rows=tuple(int(row) + 1 for row in shown),
         values=() if values is None else tuple(_short(value) for value in values.iloc[shown]),
         count=len(where),
+        only_warns=only_warns,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from mlebench import catalog
-from mlebench.cli.options import competitions_option, data_dir_option, json_option
+from mlebench.cli.options import competitions_option, data_dir_option, edition_option, json_option
 from mlebench.cli.output import show_json
 from mlebench.competition import COMPLEXITIES, Competition
 
@@ -54,16 +54,18 @@ def _summary(competition: Competition) -> dict[str, Any]:
         "awards_medals": competition.awards_medals,
         "metric": competition.metric.title,
         "higher_is_better": competition.metric.higher_is_better,
+        "editions": ["v1", "v2"] if competition.differs_in_v2 else ["v1"],
         "folder": str(competition.folder),
     }
 
 
 @click.command()
 @click.argument("competition_id", metavar="COMPETITION")
+@edition_option
 @competitions_option
 @data_dir_option
 @json_option
-def show(competition_id: str, folders: tuple[Path, ...], data_dir: Path | None, as_json: bool) -> None:
+def show(competition_id: str, edition: str, folders: tuple[Path, ...], data_dir: Path | None, as_json: bool) -> None:
     """Show the facts of one COMPETITION.
 
     Task, metric and direction, medal table, sizes, what a submission looks like, known issues, and whether its
@@ -71,7 +73,7 @@ def show(competition_id: str, folders: tuple[Path, ...], data_dir: Path | None, 
     """
     from mlebench.cli.options import dataset_of
 
-    dataset = dataset_of(competition_id, folders, data_dir)
+    dataset = dataset_of(competition_id, folders, data_dir, edition)
     facts = {**_summary(dataset.competition), **_details(dataset.competition)}
     facts["prepared"] = str(dataset.prepared) if dataset.is_prepared else None
     facts["source"] = dataset.source if dataset.is_prepared else None
@@ -100,7 +102,8 @@ def _details(competition: Competition) -> dict[str, Any]:
         "worst": board.scores[-1] if board else None,
         "submission": schema,
         "issues": [asdict(issue) for issue in competition.issues],
-        "description": str(competition.folder / "description.md"),
+        "edition": competition.revision,
+        "description": str(competition.description_path),
     }
 
 
@@ -124,6 +127,8 @@ def _print_facts(competition: Competition, facts: dict[str, Any]) -> None:
         click.echo(f"    … and {len(competition.schema.columns) - 12} more columns")
     for issue in competition.issues:
         click.echo(f"  known issue ({issue.kind}): {issue.summary}")
+        if issue.v2:
+            click.echo(f"    edition v2: {issue.v2}")
     prepared = facts["prepared"]
     click.echo(f"  prepared: {prepared} (source {facts['source']})" if prepared else "  prepared: no")
     click.echo(f"  task: {facts['description']}")

@@ -7,18 +7,24 @@ from pathlib import Path
 
 import click
 
-from mlebench.cli.options import competitions_option, data_dir_option, dataset_of, json_option
+from mlebench.cli.options import competitions_option, data_dir_option, dataset_of, edition_option, json_option
 from mlebench.cli.output import show_json
 
 
 @click.command()
 @click.argument("submission", type=click.Path(path_type=Path))
 @click.argument("competition_id", metavar="COMPETITION")
+@edition_option
 @competitions_option
 @data_dir_option
 @json_option
 def validate(
-    submission: Path, competition_id: str, folders: tuple[Path, ...], data_dir: Path | None, as_json: bool
+    submission: Path,
+    competition_id: str,
+    edition: str,
+    folders: tuple[Path, ...],
+    data_dir: Path | None,
+    as_json: bool,
 ) -> None:
     """Say whether SUBMISSION is valid for COMPETITION; needs no labels.
 
@@ -26,7 +32,7 @@ def validate(
     """
     from mlebench.grading import validate_submission
 
-    dataset = dataset_of(competition_id, folders, data_dir)
+    dataset = dataset_of(competition_id, folders, data_dir, edition)
     dataset.manifest()
     result = validate_submission(submission, dataset)
     if as_json:
@@ -41,6 +47,7 @@ def validate(
 @click.argument("submission", type=click.Path(path_type=Path))
 @click.argument("competition_id", metavar="COMPETITION")
 @click.option("--strict", is_flag=True, help="Exit with code 1 if the submission is missing or invalid.")
+@edition_option
 @competitions_option
 @data_dir_option
 @json_option
@@ -48,6 +55,7 @@ def grade_sample(
     submission: Path,
     competition_id: str,
     strict: bool,
+    edition: str,
     folders: tuple[Path, ...],
     data_dir: Path | None,
     as_json: bool,
@@ -60,7 +68,7 @@ def grade_sample(
     from mlebench.grading import grade as grade_one
 
     del as_json  # it is JSON anyway
-    report = grade_one(submission, dataset_of(competition_id, folders, data_dir))
+    report = grade_one(submission, dataset_of(competition_id, folders, data_dir, edition))
     if report.reason:
         click.echo(f"Invalid submission: {report.reason}", err=True)
     if report.source == "synthetic":
@@ -80,6 +88,7 @@ def grade_sample(
 )
 @click.option("--output-dir", required=True, type=click.Path(path_type=Path), help="Where the report goes.")
 @click.option("--workers", type=click.IntRange(min=1), help="How many at once. Default: the number of CPUs.")
+@edition_option
 @competitions_option
 @data_dir_option
 @json_option
@@ -87,6 +96,7 @@ def grade(
     submission: Path,
     output_dir: Path,
     workers: int | None,
+    edition: str,
     folders: tuple[Path, ...],
     data_dir: Path | None,
     as_json: bool,
@@ -104,7 +114,7 @@ def grade(
     from mlebench.grading import aggregate, grade_lines, read_lines
 
     entries = read_lines(submission)
-    reports = grade_lines(entries, data_dir or default_data_dir(), catalog.own_folders(folders), workers)
+    reports = grade_lines(entries, data_dir or default_data_dir(), catalog.own_folders(folders), workers, edition)
     result = strict(aggregate(reports))
     path = output_dir / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S-UTC}_grading_report.json"
     write_json(path, result)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from mlebench import catalog
-from mlebench.competition import Competition
+from mlebench.competition import REVISIONS, Competition
 from mlebench.dataset import Dataset, default_data_dir
 from mlebench.errors import UsageError
 
@@ -37,6 +37,17 @@ def data_dir_option(command: Command) -> Command:
         type=click.Path(path_type=Path),
         default=None,
         help="Where the data are. Default: MLEBENCH_DATA_DIR or the user's cache folder.",
+    )(command)
+
+
+def edition_option(command: Command) -> Command:
+    """`--edition v1|v2`."""
+    return click.option(
+        "--edition",
+        type=click.Choice(list(REVISIONS)),
+        default="v1",
+        show_default=True,
+        help="v1: as published. v2: known leaks, faulty divisions and graders corrected (docs/editions.md).",
     )(command)
 
 
@@ -73,9 +84,10 @@ def selected(
     return list({competition.id: competition for competition in chosen}.values())
 
 
-def dataset_of(competition_id: str, folders: Sequence[Path], data_dir: Path | None) -> Dataset:
-    """The data of one competition."""
-    return Dataset(catalog.get(competition_id, catalog.own_folders(folders)), data_dir or default_data_dir())
+def dataset_of(competition_id: str, folders: Sequence[Path], data_dir: Path | None, edition: str) -> Dataset:
+    """The data of one competition in one edition."""
+    competition = catalog.get(competition_id, catalog.own_folders(folders)).in_edition(edition)
+    return Dataset(competition, data_dir or default_data_dir())
 
 
 class Duration(click.ParamType):

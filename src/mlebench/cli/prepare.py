@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mlebench.cli.options import competitions_option, data_dir_option, json_option, selected, selection_options
+from mlebench.cli.options import (
+    competitions_option,
+    data_dir_option,
+    edition_option,
+    json_option,
+    selected,
+    selection_options,
+)
 from mlebench.cli.output import show_json, shown_progress
 
 if TYPE_CHECKING:
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
 @click.option("--keep-raw", is_flag=True, help="Keep the raw files (unpacked or linked) beside the prepared ones.")
 @click.option("--verify/--skip-verification", default=None, help="Recompute all checksums, published ones too.")
 @click.option("--force", is_flag=True, help="Prepare again what is prepared.")
+@edition_option
 @competitions_option
 @data_dir_option
 @json_option
@@ -45,6 +53,7 @@ def prepare(
     keep_raw: bool,
     verify: bool | None,
     force: bool,
+    edition: str,
     folders: tuple[Path, ...],
     data_dir: Path | None,
     as_json: bool,
@@ -70,7 +79,7 @@ def prepare(
         chosen += selected(ids, split_name, ids_file, folders)
     results = []
     for competition in {c.id: c for c in chosen}.values():
-        dataset = Dataset(competition, data_dir or default_data_dir())
+        dataset = Dataset(competition.in_edition(edition), data_dir or default_data_dir())
         results.append(_prepare_one(dataset, source, rows, seed, keep_raw, bool(verify), force))
         if not as_json:
             _print_result(results[-1])
@@ -90,7 +99,12 @@ def _prepare_one(
         done = _prepare(dataset, source, rows, seed, keep_raw, force)
         result["state"] = "prepared" if done else "already prepared"
         manifest = dataset.manifest()
-        result |= {"path": str(dataset.prepared), "source": manifest["source"], "files": len(manifest["files"])}
+        result |= {
+            "path": str(dataset.prepared),
+            "edition": manifest["edition"],
+            "source": manifest["source"],
+            "files": len(manifest["files"]),
+        }
         if verify:
             result |= _verify(dataset)
     except UsageError:

@@ -12,6 +12,7 @@ from mlebench.cli.options import (
     Size,
     competitions_option,
     data_dir_option,
+    edition_option,
     json_option,
     selected,
     selection_options,
@@ -78,6 +79,7 @@ def agents(as_json: bool) -> None:
 @click.option(
     "--resume", metavar="RUN", help="Go on with a run, by name or path; other options are those it began with."
 )
+@edition_option
 @competitions_option
 @data_dir_option
 @runs_dir_option
@@ -97,6 +99,7 @@ def run(
     parameters: tuple[str, ...],
     name: str | None,
     resume: str | None,
+    edition: str,
     folders: tuple[Path, ...],
     data_dir: Path | None,
     runs_dir: Path | None,
@@ -136,6 +139,7 @@ def run(
             disk_bytes=disk,
             name=name,
             agent_parameters=_parameters(parameters),
+            edition=edition,
         )
         for warning in warnings:
             click.secho(f"Warning: {warning}", fg="yellow", err=True)

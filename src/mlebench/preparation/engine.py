@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ from filelock import FileLock
 
 from mlebench import __version__
 from mlebench.competition import Competition
-from mlebench.dataset import Dataset
+from mlebench.dataset import Dataset, read_manifest
 from mlebench.errors import CompetitionError, InvalidSubmission, MlebenchError, PreparationError
 from mlebench.files import write_json
 from mlebench.preparation import progress
@@ -77,6 +78,7 @@ def _prepare_in(work: Path, dataset: Dataset, source: Source) -> None:
         run_prepare(competition, raw, public, private)
     (public / "description.md").write_text(competition.description, encoding="utf-8")
     write_manifest(competition, prepared, source.describe())
+    _share_files(prepared, dataset)
 
 
 def run_prepare(competition: Competition, raw: Path, public: Path, private: Path) -> None:
@@ -99,18 +101,34 @@ def run_prepare(competition: Competition, raw: Path, public: Path, private: Path
 
 def write_manifest(competition: Competition, prepared: Path, source: dict[str, Any]) -> None:
     """Write manifest.json: where the data came from, every file's size and hash, the sample's score."""
+    dataset = _Prepared(competition, prepared)
     files = _checksums(prepared, _files(prepared))
     manifest = {
         "competition": competition.id,
-        "edition": "v1",
+        "edition": dataset.revision,
         **source,
         "mlebench": __version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "sample_score": _sample_score(_Prepared(competition, prepared)),
+        "sample_score": _sample_score(dataset),
         "hash": "blake3",
         "files": files,
     }
     write_json(prepared / "manifest.json", manifest)
+
+
+def _share_files(prepared: Path, dataset: Dataset) -> None:
+    """Files that the other edition has too become links to those: they are stored once."""
+    competition = dataset.competition
+    other = Dataset(competition.in_edition("v1" if competition.edition == "v2" else "v2"), dataset.data_dir)
+    if not competition.differs_in_v2 or not other.is_prepared:
+        return
+    there = {facts["blake3"]: path for path, facts in read_manifest(other.prepared)["files"].items() if facts["size"]}
+    for path, facts in read_manifest(prepared)["files"].items():
+        if facts["blake3"] in there:
+            link = prepared / f"{path}.link"
+            with suppress(OSError):  # another file system, or too many links
+                os.link(other.prepared / there[facts["blake3"]], link)
+                link.replace(prepared / path)
 
 
 def _sample_score(dataset: Dataset) -> float | None:

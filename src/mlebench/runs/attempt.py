@@ -122,7 +122,7 @@ def _grade(folder: AttemptFolder, dataset: Dataset) -> None:
 
 
 def _dataset(config: RunConfig, competition_id: str) -> Dataset:
-    competition = catalog.get(competition_id, tuple(map(Path, config.competition_folders)))
+    competition = catalog.get(competition_id, tuple(map(Path, config.competition_folders))).in_edition(config.edition)
     return Dataset(competition, Path(config.data_dir))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from mlebench import agents
-from mlebench.competition import Competition
+from mlebench.competition import REVISIONS, Competition
 from mlebench.dataset import Dataset
 from mlebench.errors import UsageError
 from mlebench.executors import find_executor
@@ -40,6 +40,7 @@ def plan_run(
     disk_bytes: int | None = None,
     name: str | None = None,
     agent_parameters: dict[str, str] | None = None,
+    edition: str = "v1",
 ) -> tuple[Path, list[str]]:
     """Check everything that can be checked before the first attempt, write run.json, return folder and warnings.
 
@@ -50,7 +51,7 @@ def plan_run(
     chosen.require_packages()
     chosen.variables(agent_parameters)
     sandbox, warnings = choose_sandbox(sandbox, chosen.built_in)
-    datasets = [Dataset(competition, data_dir.absolute()) for competition in competitions]
+    datasets = [Dataset(competition.in_edition(edition), data_dir.absolute()) for competition in competitions]
     _require_prepared(datasets)
     created = datetime.now(UTC)
     run_id = name or f"{created:%Y-%m-%dT%H-%M-%S}-{chosen.id}"
@@ -73,6 +74,7 @@ def plan_run(
         memory_bytes=memory_bytes or memory_share(workers),
         processes=processes,
         disk_bytes=disk_bytes or disk_share(runs_dir.absolute(), workers),
+        edition=REVISIONS[edition],
         sources={dataset.competition.id: dataset.source for dataset in datasets},
         network="open" if sandbox == "none" else "none",
         hardware=hardware(),
@@ -107,7 +109,8 @@ def choose_sandbox(name: str, agent_is_built_in: bool) -> tuple[str, list[str]]:
 def _require_prepared(datasets: Sequence[Dataset]) -> None:
     missing = [dataset.competition.id for dataset in datasets if not dataset.is_prepared]
     if missing:
-        ids = " ".join(f"-c {competition_id}" for competition_id in missing[:5])
+        edition = datasets[0].competition.edition
+        ids = f"--edition {edition} " * (edition != "v1") + " ".join(f"-c {name}" for name in missing[:5])
         more = f" (and {len(missing) - 5} more)" if len(missing) > 5 else ""
         raise UsageError(
             f"{len(missing)} of {len(datasets)} competitions are not prepared in {datasets[0].data_dir}: "

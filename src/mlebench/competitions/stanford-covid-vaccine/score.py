@@ -1,4 +1,7 @@
-"""Mean columnwise error of three columns, on rows chosen by their place in the submitted file."""
+"""Mean columnwise error of three columns, on the rows that were measured.
+
+Edition v1 finds them by their place in the submitted file, v2 by their id.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,41 @@ SCORED = ["reactivity", "deg_Mg_pH10", "deg_Mg_50C"]
 
 
 def check_submission(table: pd.DataFrame, public: Path) -> Iterator[Problem]:
-    """The three scored columns need finite numbers wherever a row is scored; all else may hold anything."""
+    """Scored rows need finite numbers in the scored columns, and stand where the sample submission has them."""
+    measured = _measured_ids(public)
+    yield from _not_finite(table, measured.to_numpy())
+    misplaced = table["id_seqpos"].to_numpy() != measured.index.to_numpy()
+    if misplaced.any():
+        yield row_problem(
+            "row order",
+            "id_seqpos stands in another place than in the sample submission: wrong rows will be scored",
+            misplaced,
+            table["id_seqpos"],
+            only_warns=True,
+        )
+
+
+def check_submission_v2(table: pd.DataFrame, public: Path) -> Iterator[Problem]:
+    """Scored rows need finite numbers in the scored columns."""
+    yield from _not_finite(table, _measured_ids(public)[table["id_seqpos"]].to_numpy())
+
+
+def _measured_ids(public: Path) -> pd.Series:
+    """Whether a row is scored, by its id, in the order of the sample submission."""
     with (public / "test.json").open(encoding="utf-8") as file:
         molecules = pd.read_json(file, lines=True)
-    scored = np.concatenate(
-        [
-            np.arange(length) < count
-            for length, count in zip(molecules["seq_length"], molecules["seq_scored"], strict=True)
-        ]
+    return pd.Series(
+        {
+            f"{name}_{position}": position < count
+            for name, length, count in zip(
+                molecules["id"], molecules["seq_length"], molecules["seq_scored"], strict=True
+            )
+            for position in range(length)
+        }
     )
+
+
+def _not_finite(table: pd.DataFrame, scored: np.ndarray) -> Iterator[Problem]:
     for name in SCORED:
         wrong = scored & ~np.isfinite(as_numbers(table[name]))
         if wrong.any():
@@ -48,6 +77,13 @@ def score(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
     truth = answers.iloc[_chosen(answers, measured)][SCORED]
     predicted = submission.iloc[_chosen(submission, measured)]
     return mean_columnwise_rms_error(truth, np.column_stack([as_numbers(predicted[name]) for name in SCORED]))
+
+
+def score_v2(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
+    """Mean over three columns of the root mean squared error of the measured rows, paired by id."""
+    truth = answers[answers["keep"].to_numpy(bool)]
+    predicted = submission.set_index("id_seqpos").loc[truth["id_seqpos"]]
+    return mean_columnwise_rms_error(truth[SCORED], np.column_stack([as_numbers(predicted[name]) for name in SCORED]))
 
 
 def _chosen(table: pd.DataFrame, measured: np.ndarray) -> np.ndarray:
