@@ -12,7 +12,11 @@ from collections.abc import Callable
 
 METRICS = {
     "accuracy": "classification:accuracy_score",
+    "angular_error": "angular:mean_angular_error",
+    "binary_log_loss": "log_loss:binary_log_loss",
     "kendall_tau": "ranking:kendall_tau_score",
+    "laplace_log_likelihood": "regression:laplace_log_likelihood_score",
+    "kl_divergence": "log_loss:kl_divergence_loss",
     "mean_absolute_error": "regression:mean_absolute_error",
     "mean_average_precision_at_k": "ranking:mean_average_precision_at_k_score",
     "mean_average_precision": "detection:mean_average_precision_score",
@@ -22,9 +26,11 @@ METRICS = {
     "mean_precision_over_iou_thresholds": "segmentation:mean_precision_score",
     "mean_word_jaccard": "text:mean_word_jaccard_score",
     "multiclass_log_loss": "classification:multiclass_log_loss",
+    "probabilistic_f1": "classification:probabilistic_f1_score",
     "quadratic_weighted_kappa": "classification:quadratic_weighted_kappa_score",
     "roc_auc": "classification:roc_auc_score",
     "root_mean_squared_error": "regression:root_mean_squared_error",
+    "weighted_multilabel_log_loss": "log_loss:weighted_multilabel_log_loss",
 }
 
 
