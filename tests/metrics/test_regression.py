@@ -95,3 +95,71 @@ def test_an_overflow_is_an_infinite_error():
 def test_columns_weigh_the_same_whatever_their_scale():
     truth, predicted = np.zeros((2, 2)), np.array([[1.0, 100.0], [1.0, 100.0]])
     assert regression.mean_columnwise_rms_error(truth, predicted) == 50.5
+
+
+@given(pair=_pairs(-1e150, array_shapes(min_dims=1, max_dims=1, max_side=40)), decimals=st.integers(0, 4))
+def test_rounded_as_python_rounds(pair, decimals):
+    error = regression.mean_absolute_error(*pair)
+    assert regression.mean_absolute_error(*pair, decimals=decimals) == round(error, decimals)
+
+
+@pytest.mark.parametrize(("error", "rounded"), [(0.5, 0), (1.5, 2), (2.5, 2), (2.51, 3)])
+def test_halves_are_rounded_to_the_even_number(error, rounded):
+    assert regression.mean_absolute_error([0.0], [error], decimals=0) == rounded
+
+
+def _mean_log_by_definition(truth, predicted, groups, floor):
+    logs = []
+    for group in set(groups):
+        errors = [abs(t - p) for t, p, g in zip(truth, predicted, groups, strict=True) if g == group]
+        logs.append(math.log(max(sum(errors) / len(errors), floor)))
+    return sum(logs) / len(logs)
+
+
+ROWS_OF_GROUPS = st.lists(
+    st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6), st.sampled_from(["1JHC", "2JHH", "3JHN"])), min_size=1
+)
+
+
+@given(rows=ROWS_OF_GROUPS, floor=st.sampled_from([1e-9, 0.5]))
+def test_mean_log_absolute_error_is_as_defined(rows, floor):
+    truth, predicted, groups = zip(*rows, strict=True)
+    found = regression.mean_log_absolute_error(truth, predicted, groups=groups, floor=floor)
+    assert found == pytest.approx(_mean_log_by_definition(truth, predicted, groups, floor), rel=1e-9, abs=1e-9)
+
+
+def test_a_group_that_is_met_exactly_needs_a_floor():
+    error = regression.mean_log_absolute_error
+    assert error([1, 2], [1, 3], groups=["a", "b"]) == -math.inf
+    assert error([1, 2], [1, 2], groups=["a", "b"], floor=1e-9) == pytest.approx(math.log(1e-9))
+    assert math.isnan(error([1, 1e308], [1, -1e308], groups=["a", "b"]))
+    assert error([1, 1e308], [1, -1e308], groups=["a", "b"], floor=1e-9) == math.inf
+
+
+def test_each_row_needs_a_group():
+    with pytest.raises(ValueError, match="shape"):
+        regression.mean_log_absolute_error([1, 2], [1, 2], groups=["a"])
+
+
+LAPLACE_ROWS = st.lists(
+    st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6), st.floats(-1e6, 1e6)), min_size=1, max_size=40
+)
+
+
+@given(rows=LAPLACE_ROWS)
+def test_laplace_log_likelihood_is_as_defined(rows):
+    values = []
+    for truth, predicted, deviation in rows:
+        clipped = max(deviation, 70)
+        error = min(abs(truth - predicted), 1000)
+        values.append(-math.sqrt(2) * error / clipped - math.log(math.sqrt(2) * clipped))
+    table = np.array(rows)
+    found = regression.laplace_log_likelihood_score(table[:, 0], table[:, 1:])
+    assert found == pytest.approx(sum(values) / len(values), rel=1e-12)
+    assert found <= -math.log(70 * math.sqrt(2)) + 1e-12
+
+
+@pytest.mark.parametrize("predicted", [[[1.0]], [1.0, 2.0], [[1.0, math.nan]], [[math.inf, 1.0]], [[1.0, 1.0]] * 2])
+def test_laplace_log_likelihood_needs_a_prediction_and_a_deviation(predicted):
+    with pytest.raises(ValueError):
+        regression.laplace_log_likelihood_score([1.0], predicted)

@@ -1,7 +1,7 @@
 """Metrics of predicted numbers: how far they are from the true ones.
 
-All are errors: 0 is perfect, lower is better. Integers, booleans and numbers held as objects are taken as
-floats; NaN and infinite values are refused with a ValueError. A square that overflows makes the error infinite.
+The errors are to be minimised, the likelihood to be maximised. Integers, booleans and numbers held as objects are
+taken as floats; NaN and infinite values are refused with a ValueError. What overflows makes the score infinite.
 """
 
 from __future__ import annotations
@@ -12,17 +12,43 @@ import numpy.typing as npt
 from mlebench.metrics._checks import FloatArray, require_finite, require_same_shape
 
 
-def mean_absolute_error(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
+def mean_absolute_error(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, *, decimals: int | None = None) -> float:
     """Mean of the absolute differences; 0 is perfect.
 
-    Both arrays: finite, the same shape, (rows,) or (rows, columns). Raises ValueError if they are not.
+    Both arrays: finite, the same shape, (rows,) or (rows, columns). Raises ValueError if they are not. The mean is
+    rounded to `decimals`, halves to the even digit, if there are any given.
     Source: scikit-learn's `mean_absolute_error`.
 
     >>> mean_absolute_error([1, 2, 3], [1, 2, 6])
     1.0
+    >>> mean_absolute_error([1, 2], [1, 3], decimals=0)
+    0.0
     """
     truth, predicted = _finite_pair(y_true, y_pred)
-    return float(np.abs(predicted - truth).mean())
+    with np.errstate(over="ignore"):
+        error = float(np.abs(predicted - truth).mean())
+    return error if decimals is None else round(error, decimals)
+
+
+def mean_log_absolute_error(
+    y_true: npt.ArrayLike, y_pred: npt.ArrayLike, *, groups: npt.ArrayLike, floor: float = 0.0
+) -> float:
+    """Mean over the groups of the natural logarithm of the group's mean absolute error.
+
+    `y_true`, `y_pred`: finite, shape (rows,); `groups`: what each row belongs to, shape (rows,). An error below
+    `floor` counts as `floor`, so that the best score is ln(floor); without one a group that is met exactly makes
+    the score minus infinity (NaN, if another's error overflows). Raises ValueError for other input.
+    Source: the metric of Kaggle's champs-scalar-coupling, whose floor is 1e-9.
+
+    >>> round(mean_log_absolute_error([0, 0, 5], [1, 3, 5 + np.e], groups=["a", "a", "b"]), 5)
+    0.84657
+    """
+    truth, predicted = _finite_pair(y_true, y_pred)
+    _, group = np.unique(np.asarray(groups), return_inverse=True)
+    require_same_shape(truth, group)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        errors = np.bincount(group, np.abs(predicted - truth)) / np.bincount(group)
+        return float(np.log(np.maximum(errors, floor)).mean())
 
 
 def root_mean_squared_error(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
@@ -64,6 +90,30 @@ def mean_columnwise_rms_log_error(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) 
         if (values <= -1).any():
             raise ValueError(f"{name} holds values of -1 or less, whose logarithm is undefined")
     return _mean_columnwise_rms(np.log1p(predicted) - np.log1p(truth))
+
+
+def laplace_log_likelihood_score(
+    y_true: npt.ArrayLike, y_pred: npt.ArrayLike, *, least_deviation: float = 70.0, largest_error: float = 1000.0
+) -> float:
+    """Mean of a Laplace log likelihood of predictions that come with their standard deviation.
+
+    `y_true`: shape (rows,); `y_pred`: shape (rows, 2), prediction and deviation; all finite. With the deviation
+    s, at least `least_deviation`, and the absolute error d, at most `largest_error`, a row counts
+    -sqrt(2) * d / s - ln(sqrt(2) * s). The best score is -ln(sqrt(2) * least_deviation). Raises ValueError for
+    other input. Source: the metric of Kaggle's osic-pulmonary-fibrosis-progression.
+
+    >>> round(laplace_log_likelihood_score([2000, 3000], [[2000, 70], [2900, 200]]), 5)
+    -5.47353
+    """
+    pairs = np.asarray(y_pred, dtype=float)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise ValueError(f"y_pred has shape {pairs.shape}, not (rows, 2)")
+    truth, predicted = _finite_pair(y_true, pairs[:, 0])
+    require_finite(y_pred=pairs)
+    deviation = np.maximum(pairs[:, 1], least_deviation)
+    with np.errstate(over="ignore"):
+        error = np.minimum(np.abs(truth - predicted), largest_error)
+        return float((-np.sqrt(2) * error / deviation - np.log(np.sqrt(2) * deviation)).mean())
 
 
 def _finite_pair(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
