@@ -35,13 +35,14 @@ def _patch(rng: np.random.Generator, positive: bool) -> np.ndarray:
     """RGB pixels; in a positive patch tumour cells lie in the centre, in others now and then in the border."""
     pixels = TISSUE + rng.normal(0, 6, (SIDE, SIDE, 1)) + rng.normal(0, 8)
     for x, y in rng.integers(0, SIDE, (rng.integers(10, 25), 2)):
-        _draw(pixels, x, y, rng.integers(2, 5), CELL)
+        _draw(pixels, x, y, int(rng.integers(2, 5)), CELL)
     low, high = (SIDE - CENTRE) // 2, (SIDE + CENTRE) // 2
     if positive:
         for x, y in rng.integers(low + 4, high - 4, (rng.integers(2, 7), 2)):
-            _draw(pixels, x, y, rng.integers(4, 8), TUMOUR)
+            _draw(pixels, x, y, int(rng.integers(4, 8)), TUMOUR)
     elif rng.random() < 0.2:
-        _draw(pixels, int(rng.integers(8, SIDE - 8)), int(rng.choice([8, SIDE - 8])), rng.integers(4, 8), TUMOUR)
+        x, y = rng.integers(8, SIDE - 8), rng.choice([8, SIDE - 8])
+        _draw(pixels, x, y, int(rng.integers(4, 8)), TUMOUR)
     return np.clip(pixels, 0, 255).astype(np.uint8)
 
 
