@@ -265,9 +265,9 @@ def _in_edition(facts: Mapping[str, Any], edition: str) -> dict[str, Any]:
     """The facts with those that an edition changes in their place."""
     if edition not in REVISIONS:
         raise ValueError(f"there is no edition {edition}; this version of mlebench has {_LISTED_REVISIONS}")
+    if unknown := set(facts.get("v2", {})) - {"metric", "files", "submission", "exceptions"}:
+        raise ValueError(f"[v2] can't change {', '.join(sorted(unknown))}")
     changes = facts.get(edition, {})
-    if unknown := set(changes) - {"metric", "files", "submission", "exceptions"}:
-        raise ValueError(f"[{edition}] can't change {', '.join(sorted(unknown))}")
     merged = {name: {**facts.get(name, {}), **changes.get(name, {})} for name in ("metric", "files")}
     whole = {name: changes[name] for name in ("submission", "exceptions") if name in changes}
     return {**facts, **merged, **whole}

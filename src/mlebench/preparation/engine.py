@@ -122,13 +122,20 @@ def _share_files(prepared: Path, dataset: Dataset) -> None:
     other = Dataset(competition.in_edition("v1" if competition.edition == "v2" else "v2"), dataset.data_dir)
     if not competition.differs_in_v2 or not other.is_prepared:
         return
-    there = {facts["blake3"]: path for path, facts in read_manifest(other.prepared)["files"].items() if facts["size"]}
-    for path, facts in read_manifest(prepared)["files"].items():
-        if facts["blake3"] in there:
+    there = {key: path for path, key in _contents(other.prepared)}
+    for path, key in _contents(prepared):
+        if key in there:
             link = prepared / f"{path}.link"
             with suppress(OSError):  # another file system, or too many links
-                os.link(other.prepared / there[facts["blake3"]], link)
+                os.link(other.prepared / there[key], link)
                 link.replace(prepared / path)
+
+
+def _contents(prepared: Path) -> list[tuple[str, tuple[str, str]]]:
+    """Each file's path, and its side (public or private) with its hash: the sides never share a file."""
+    return [
+        (path, (path.partition("/")[0], facts["blake3"])) for path, facts in read_manifest(prepared)["files"].items()
+    ]
 
 
 def _sample_score(dataset: Dataset) -> float | None:
