@@ -212,6 +212,7 @@ FORMATS: dict[str, Format] = {
     "anything": Format(check_anything),
     "boxes": Format("mlebench.cell_formats.boxes:check_boxes", str),
     "id-list": Format("mlebench.cell_formats.id_list:check_id_list"),
+    "label-list": Format("mlebench.cell_formats.label_list:check_label_list"),
     "permutation": Format("mlebench.cell_formats.permutation:check_permutation", str),
     "run-lengths": Format("mlebench.cell_formats.run_lengths:check_run_lengths", str),
 }
