@@ -147,6 +147,15 @@ class Competition:
         return self.description_path.read_text(encoding="utf-8")
 
     @property
+    def division(self) -> str:
+        """How the rows are divided into train and test: what `prepare.py` says of itself in its first line."""
+        import ast
+
+        path = self.folder / "prepare.py"
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) if path.is_file() else None
+        return (text or "").partition("\n\n")[0].replace("\n", " ")
+
+    @property
     def is_built_in(self) -> bool:
         """Whether it ships with the package."""
         return self.folder.parent == Path(__file__).parent / "competitions"

@@ -102,6 +102,7 @@ def _details(competition: Competition) -> dict[str, Any]:
         "worst": board.scores[-1] if board else None,
         "submission": schema,
         "issues": [asdict(issue) for issue in competition.issues],
+        "division": competition.division,
         "edition": competition.revision,
         "description": str(competition.description_path),
     }
@@ -114,6 +115,8 @@ def _print_facts(competition: Competition, facts: dict[str, Any]) -> None:
     click.echo(f"{competition.title} ({competition.id})")
     click.echo(f"  {facts['category']}, complexity {facts['complexity']}, {facts['year'] or 'no year'}{prize}, {size}")
     click.echo(f"  metric: {facts['metric']}, {better}")
+    if facts["division"]:
+        click.echo(f"  division: {facts['division']}")
     if facts["medals"]:
         click.echo(f"  humans: {facts['teams']:,} teams, best {facts['best']}, median {facts['median']}")
         for name, medal in facts["medals"].items():

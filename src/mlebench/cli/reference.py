@@ -1,18 +1,29 @@
-"""Writes the reference page of all commands: `python -m mlebench.cli.reference > docs/cli.md`."""
+"""Writes the generated pages of the documentation: `python -m mlebench.cli.reference docs`."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import click
 
+from mlebench import catalog
 from mlebench.cli import COMMANDS, main
+from mlebench.competition import Competition, Issue
+from mlebench.files import write_text
+from mlebench.leaderboard import medal_positions
+
+_MADE = "Made by `python -m mlebench.cli.reference docs` from {}."
 
 
-def reference() -> str:
-    """The page as Markdown: the help of the program and of each command."""
-    parts = [
-        "# Commands",
-        "Made from the program's own help by `python -m mlebench.cli.reference > docs/cli.md`.",
-    ]
+def pages() -> dict[str, str]:
+    """The text of each page by its file name."""
+    return {"cli.md": commands_page(), "catalog.md": catalog_page(), "editions.md": editions_page()}
+
+
+def commands_page() -> str:
+    """The help of the program and of each command."""
+    parts = ["# Commands", _MADE.format("the program's own help")]
     root = _context(main, "mlebench", None)
     parts.append(_section(root))
     for name in COMMANDS:
@@ -32,5 +43,90 @@ def _section(context: click.Context) -> str:
     return f"## {context.command_path}\n\n```text\n" + "\n".join(lines) + "\n```"
 
 
+def catalog_page() -> str:
+    """A table of all competitions, and how the rows of each are divided."""
+    found = list(catalog.competitions().values())
+    counts = ", ".join(
+        f"{sum(c.complexity == name for c in found)} {name}" for name in ("low", "medium", "high", "dev")
+    )
+    return "\n".join(
+        [
+            "# The competitions\n",
+            _MADE.format("the competitions' facts"),
+            f"\n{len(found)} competitions: {counts}. The split `lite` is `low`; `all` is all but `dev`. Medals are the "
+            "scores that the last team with each medal had on the private leaderboard, with its place in brackets. "
+            "Where edition v2 differs, [editions](editions.md) tells how; `mlebench show ID` tells everything else.\n",
+            "| competition | category | complexity | metric | teams | gold | silver | bronze | GB | v2 differs |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+            *map(_catalog_row, found),
+            "\n## How the rows are divided\n",
+            "| competition | division |",
+            "| --- | --- |",
+            *(f"| {c.id} | {_cell(c.division)} |" for c in found),
+            "",
+        ]
+    )
+
+
+def _catalog_row(competition: Competition) -> str:
+    board = competition.leaderboard
+    better = "↑" if competition.metric.higher_is_better else "↓"
+    medals = [""] * 3
+    if board:
+        places = medal_positions(board.teams)
+        medals = [f"{getattr(board, name):g} ({places[name]:,})" for name in ("gold", "silver", "bronze")]
+    cells = [
+        competition.id,
+        competition.category,
+        competition.complexity,
+        f"{competition.metric.title} {better}",
+        f"{board.teams:,}" if board else "",
+        *medals,
+        "" if competition.dataset_gb is None else f"{competition.dataset_gb:g}",
+        f"[yes](editions.md#{competition.id.lower()})" if competition.differs_in_v2 else "",
+    ]
+    return f"| {' | '.join(map(_cell, cells))} |"
+
+
+def editions_page() -> str:
+    """Every known fault, how it is exploited and what edition v2 does about it."""
+    found = [competition for competition in catalog.competitions().values() if competition.issues]
+    changed = sum(competition.differs_in_v2 for competition in found)
+    parts = [
+        "# Editions",
+        _MADE.format("the `[[issues]]` in each competition.toml"),
+        "Edition **v1** is the benchmark as published, byte for byte, with all its faults: published numbers compare "
+        "to it. Edition **v2** corrects what can be corrected without making another task of it: leaks are closed, "
+        "faulty divisions mended, graders that reward garbage or pair rows wrongly put right. It is chosen with "
+        "`--edition v2` (of `prepare`, `run`, `validate`, `grade`, `grade-sample` and `show`), and carries a revision, "
+        "now `v2.1`, that changes whenever its scores stop being comparable. Scores of the two editions are never "
+        "put together.",
+        f"{changed} of {len(catalog.competitions())} competitions differ; their data stand in `prepared-v2/`, where "
+        "files that both editions have are links to the same content. The others share one folder. Faults that v2 "
+        "leaves alone are listed too, so that a reader can judge a result.",
+        *map(_editions_section, found),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _editions_section(competition: Competition) -> str:
+    rows = [
+        "| kind | fault | how it is exploited | edition v2 |",
+        "| --- | --- | --- | --- |",
+        *map(_issue_row, competition.issues),
+    ]
+    return f"## {competition.id}\n\n" + "\n".join(rows)
+
+
+def _issue_row(issue: Issue) -> str:
+    fault = issue.summary + (f" (upstream's issue {issue.upstream})" if issue.upstream else "")
+    return f"| {issue.kind} | {_cell(fault)} | {_cell(issue.exploit)} | {_cell(issue.v2) or 'as v1'} |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", r"\|").split())
+
+
 if __name__ == "__main__":
-    click.echo(reference(), nl=False)
+    for file_name, content in pages().items():
+        write_text(Path(sys.argv[1]) / file_name, content)
