@@ -1,7 +1,10 @@
 """Every way in which a run-length mask can be wrong is named, with its rows and values."""
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from mlebench.cell_formats.run_lengths import beyond_the_picture
 from mlebench.submission import Column, Schema, validate
 
 SCHEMA = Schema(id="id", columns=(Column("mask", "run-lengths", options={"pixels": 100}),))
@@ -72,3 +75,27 @@ def test_a_column_of_bare_numbers_is_refused(tmp_path):
 def test_without_a_number_of_pixels_masks_have_no_end(tmp_path):
     schema = Schema(id="id", columns=(Column("mask", "run-lengths"),))
     assert validation(tmp_path, ["1 1000000"], schema).valid
+
+
+def format_of(**options):
+    return Schema(id="id", columns=(Column("mask", "run-lengths", options=options),))
+
+
+def test_a_word_may_stand_for_the_empty_mask(tmp_path):
+    schema = format_of(empty_code="-")
+    assert validation(tmp_path, ["-", "1 3"], schema).valid
+    found = validation(tmp_path, ["-", "", " ", " - ", "--"], schema)
+    kinds = {problem.kind: problem.rows for problem in found.problems}
+    assert kinds == {"missing value": (2,), "blanks": (3,), "not whole numbers": (4, 5)}
+
+
+def test_missing_cells_may_be_refused_where_blank_ones_are_not(tmp_path):
+    found = validation(tmp_path, [" ", "", "1 3"], format_of(missing=False))
+    assert [(problem.kind, problem.rows) for problem in found.problems] == [("missing value", (2,))]
+
+
+def test_pictures_of_their_own_sizes():
+    codes = pd.Series(["1 4", np.nan, "2 4", "9 1"], name="mask")
+    (problem,) = beyond_the_picture(codes, np.array([4, 1, 4, 8]))
+    assert (problem.kind, problem.rows, problem.values) == ("past the end", (3, 4), ("'2 4'", "'9 1'"))
+    assert not list(beyond_the_picture(codes, np.array([4, 1, 5, 9])))

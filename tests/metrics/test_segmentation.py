@@ -5,9 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from sklearn.metrics import fbeta_score
 
 from mlebench.metrics import segmentation
-from mlebench.metrics.segmentation import decode_run_lengths, encode_run_lengths, mean_precision_score
+from mlebench.metrics.segmentation import (
+    decode_run_lengths,
+    encode_run_lengths,
+    global_dice_score,
+    mean_dice_score,
+    mean_f_beta_score,
+    mean_precision_score,
+)
 
 mask_stacks = hnp.arrays(
     bool,
@@ -43,6 +51,73 @@ def test_decoding_is_the_inverse_of_encoding(masks):
     _, height, width = masks.shape
     np.testing.assert_array_equal(decode_run_lengths(codes, height, width), masks)
     np.testing.assert_array_equal([paint(code, height, width) for code in codes], masks)
+
+
+@given(mask_stacks)
+def test_pixels_may_be_numbered_row_by_row(masks):
+    codes = encode_run_lengths(masks, row_by_row=True)
+    _, height, width = masks.shape
+    assert codes == encode_run_lengths(masks.transpose(0, 2, 1))
+    np.testing.assert_array_equal(decode_run_lengths(codes, height, width, row_by_row=True), masks)
+
+
+def codes_of(masks):
+    return np.array(encode_run_lengths(masks), dtype=object)
+
+
+def other_masks(masks, data):
+    return data.draw(st.one_of(hnp.arrays(bool, masks.shape), st.just(masks), st.just(np.zeros_like(masks))))
+
+
+@given(mask_stacks, st.data())
+def test_dice_is_that_of_the_definition(masks, data):
+    other = other_masks(masks, data)
+    size = masks.sum(axis=(1, 2)) + other.sum(axis=(1, 2))
+    shared = (masks & other).sum(axis=(1, 2))
+    expected = [2 * both / total if total else 1.0 for both, total in zip(shared, size, strict=True)]
+    assert mean_dice_score(codes_of(masks), codes_of(other)) == pytest.approx(np.mean(expected))
+    together = global_dice_score(codes_of(masks), codes_of(other), pixels=masks[0].size)
+    assert together == pytest.approx(2 * shared.sum() / size.sum() if size.sum() else np.nan, nan_ok=True)
+
+
+@given(mask_stacks, st.data(), st.sampled_from([0.5, 1.0, 2.0]))
+def test_f_beta_is_that_of_scikit_learn(masks, data, beta):
+    other = other_masks(masks, data)
+    pairs = zip(masks, other, strict=True)
+    expected = [fbeta_score(a.ravel(), b.ravel(), beta=beta, zero_division=0) for a, b in pairs]
+    assert mean_f_beta_score(codes_of(masks), codes_of(other), beta=beta) == pytest.approx(np.mean(expected))
+
+
+def test_nothing_at_all_has_the_dice_that_is_asked_for():
+    nothing = np.array(["-", "-"])
+    assert np.isnan(global_dice_score(nothing, nothing, empty_code="-"))
+    assert global_dice_score(nothing, nothing, empty_code="-", of_nothing=1.0) == 1
+    assert global_dice_score(np.array(["1 2", "-"]), nothing, empty_code="-") == 0
+
+
+@pytest.mark.parametrize("code", ["1 3 5 9", "1 3 5 5 11 2", "1 3 5 6 7 1", "1 3 5 5 9 1 9 4"])
+def test_runs_may_be_cut_off_at_the_last_pixel(code):
+    whole = np.array(["1 3 5 2"])
+    ends = np.array([6])
+    assert mean_f_beta_score(whole, np.array([code]), beta=0.5, pixels=ends, cut_off=True) == 1
+    with pytest.raises(ValueError, match="past the end"):
+        mean_f_beta_score(whole, np.array([code]), beta=0.5, pixels=ends)
+
+
+@pytest.mark.parametrize("code", ["5 9 1 3", "1 3 9 1 8 1", "1 3 2 9", "1 3 1 3", "0 9", "9 0", "7"])
+def test_what_is_cut_off_has_to_be_well_formed_otherwise(code):
+    with pytest.raises(ValueError, match="code 0"):
+        mean_f_beta_score(np.array(["1 3"]), np.array([code]), beta=0.5, pixels=6, cut_off=True)
+
+
+def test_pictures_may_have_their_own_sizes(monkeypatch):
+    codes, ends = ["1 4", "", "5 2", "1 9"], np.array([4, 1, 5, 9])
+    (fault,) = segmentation.code_faults(codes, ends)
+    assert fault.masks.tolist() == [False, False, True, False]
+    monkeypatch.setattr(segmentation, "BLOCK", 1)
+    (fault,) = segmentation.code_faults(codes, ends)
+    assert fault.masks.tolist() == [False, False, True, False]
+    assert mean_dice_score(np.array(codes), np.array(codes), pixels=np.array([4, 1, 6, 9])) == 1
 
 
 @given(mask_stacks, st.data())

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 
 from mlebench.cells import Context, Fault, as_text
-from mlebench.metrics.segmentation import code_faults
+from mlebench.errors import Problem
+from mlebench.metrics.segmentation import IntArray, code_faults
+from mlebench.submission import row_problem
 
 MESSAGES = {
     "not whole numbers": "holds something else than whole numbers",
@@ -22,11 +25,34 @@ MESSAGES = {
 def check_run_lengths(values: pd.Series, context: Context) -> Iterator[Fault]:
     """Pairs of whole numbers, starts ascending, no overlap, all within the pixels 1 to `options.pixels`.
 
-    An empty cell is an empty mask. Without `options.pixels` a mask has no end.
+    Without `options.pixels` a mask has no end. An empty cell is an empty mask, unless `options.empty_code`, say
+    "-", stands for one: then cells that are missing or blank are faults. With `options.missing = false` a blank
+    cell is an empty mask, a missing one a fault.
     """
-    pixels = context.column.options.get("pixels")
+    options = context.column.options
+    pixels, empty_code = options.get("pixels"), options.get("empty_code", "")
     within = "" if pixels is None else f" within pixels 1 to {pixels:,}"
-    expected = f'pairs "start length"{within}, starts ascending'
-    for fault in code_faults(as_text(values).to_list(), pixels):
+    nothing = f', or "{empty_code}" for an empty mask' if empty_code else ""
+    expected = f'pairs "start length"{within}, starts ascending{nothing}'
+    texts = as_text(values)
+    missing = values.isna().to_numpy(dtype=bool)
+    if (empty_code or not options.get("missing", True)) and missing.any():
+        yield Fault("missing value", "is missing", missing, expected)
+    if empty_code:
+        blank = ~missing & (texts.str.strip() == "").to_numpy(dtype=bool)
+        if blank.any():
+            yield Fault("blanks", "holds nothing but blanks", blank, expected)
+        texts = texts.where(texts != empty_code, "")
+    for fault in code_faults(texts.to_list(), pixels):
         message = f"{MESSAGES[fault.kind]} ({fault.example} in the first such row)"
         yield Fault(fault.kind, message, fault.masks, expected)
+
+
+def beyond_the_picture(codes: pd.Series, pixels: IntArray) -> Iterator[Problem]:
+    """A problem of the codes with runs past the last pixel, where each picture has its own number of `pixels`.
+
+    For a competition's `check_submission`: the codes, shape (rows,), have passed `check_run_lengths`.
+    """
+    for fault in code_faults(as_text(codes).to_list(), np.asarray(pixels)):
+        message = f"{codes.name} {MESSAGES[fault.kind]} ({fault.example} in the first such row)"
+        yield row_problem(fault.kind, message, fault.masks, codes, "runs within the picture of that row")
