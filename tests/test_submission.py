@@ -3,6 +3,7 @@
 import resource
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -185,6 +186,54 @@ def test_missing_and_repeated_ids_where_they_are_allowed(files):
 def test_a_broken_sample_submission_is_our_fault(files):
     with pytest.raises(CompetitionError, match="sample submission"):
         files(GOOD, sample="nothing,here\n1,2\n")
+
+
+def test_the_sample_submission_may_be_zipped(tmp_path):
+    (tmp_path / "submission.csv").write_text(GOOD)
+    with zipfile.ZipFile(tmp_path / "sample.csv.zip", "w") as archive:
+        archive.writestr("sample.csv", "id,p\na,0\nb,0\nc,0\ne,0\n")
+    result = validate(tmp_path / "submission.csv", SCHEMA, tmp_path / "sample.csv.zip")
+    assert [problem.kind for problem in result.problems] == ["unknown id", "missing id"]
+
+
+@pytest.mark.parametrize("members", [None, [], ["sample.csv", "other.csv"]])
+def test_a_broken_zip_is_our_fault(tmp_path, members):
+    (tmp_path / "submission.csv").write_text(GOOD)
+    (tmp_path / "sample.csv.zip").write_text("no zip")
+    if members is not None:
+        with zipfile.ZipFile(tmp_path / "sample.csv.zip", "w") as archive:
+            for name in members:
+                archive.writestr(name, "id,p\na,0\n")
+    with pytest.raises(CompetitionError, match="sample submission"):
+        validate(tmp_path / "submission.csv", SCHEMA, tmp_path / "sample.csv.zip")
+
+
+TEXTS = "id,p\na,{}\nb,{}\nc,{}\nd,{}\n"
+
+
+def test_verbatim_cells_are_texts_as_they_stand(files):
+    schema = Schema(id="id", columns=(Column("p", "verbatim"),))
+    result = files(TEXTS.format("NA", "007", "", '"null"'), schema)
+    assert result.table is not None
+    assert result.table["p"].tolist() == ["NA", "007", "", "null"]
+    never_empty = Schema(id="id", columns=(Column("p", "verbatim", options={"empty": False}),))
+    (problem,) = files(TEXTS.format("NA", "x", "", " "), never_empty).problems
+    assert (problem.kind, problem.rows) == ("missing value", (3,))
+
+
+@pytest.mark.parametrize(
+    ("cells", "kinds"),
+    [
+        (["1", "2", "3", "4"], ["not a text"]),
+        (["1", "2.5", "", "4"], ["not a text"]),
+        (["True", "true", "False", "False"], ["not a text"]),
+        (["1", "2", "3", "x"], []),
+        (["", "", "", ""], []),
+    ],
+)
+def test_columns_of_nothing_but_numbers(files, cells, kinds):
+    schema = Schema(id="id", columns=(Column("p", "text", options={"numbers": False}),))
+    assert [problem.kind for problem in files(TEXTS.format(*cells), schema).problems] == kinds
 
 
 def test_ten_million_rows(tmp_path):

@@ -46,3 +46,7 @@ def test_numbers_among_texts_are_exact(path, number):
     path.write_text(f"a,b\n{number!r},{number!r}\nx,0.5\n")
     table = tables.read_csv(path)
     assert as_numbers(table["a"])[0] == as_numbers(table["b"])[0] == float(number)
+
+
+def test_the_words_for_missing_cells_are_those_of_pandas():
+    assert set(tables.MISSING_WORDS) == pd._libs.parsers.STR_NA_VALUES

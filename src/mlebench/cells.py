@@ -59,10 +59,14 @@ Check = Callable[[pd.Series, Context], Iterator[Fault]]
 
 @dataclass(frozen=True)
 class Format:
-    """A check, or the dotted path of one, and the type that pandas is told to read the column as (None: it decides)."""
+    """A check, or the dotted path of one, and the type that pandas is told to read the column as (None: it decides).
+
+    Cells of a `verbatim` column are texts as they stand: `NA` is `NA`, and an empty cell is an empty text.
+    """
 
     check: Check | str
     dtype: type | None = None
+    verbatim: bool = False
 
 
 def find(name: str) -> Check:
@@ -133,8 +137,15 @@ def check_boolean(values: pd.Series, _context: Context) -> Iterator[Fault]:
 
 
 def check_text(values: pd.Series, context: Context) -> Iterator[Fault]:
-    """Any text; an empty cell is an empty text unless `options.empty` is false or `allowed` lists the values."""
+    """Any text; an empty cell is an empty text unless `options.empty` is false or `allowed` lists the values.
+
+    With `options.numbers` false a column that pandas takes for numbers or booleans throughout is refused.
+    """
     column = context.column
+    if not column.options.get("numbers", True) and pd.api.types.is_numeric_dtype(values):  # booleans included
+        typed = values.notna().to_numpy()
+        if typed.any():
+            yield Fault("not a text", "is a number, and so is every other cell of the column", typed, "texts")
     if column.allowed:
         wrong = ~values.isin(list(column.allowed)).to_numpy()
         if wrong.any():
@@ -143,6 +154,14 @@ def check_text(values: pd.Series, context: Context) -> Iterator[Fault]:
         missing = values.isna().to_numpy()
         if missing.any():
             yield Fault("missing value", "is missing", missing, "some text")
+
+
+def check_verbatim(values: pd.Series, context: Context) -> Iterator[Fault]:
+    """Any text as it stands, words such as NA and null included; `options.empty` false refuses empty ones."""
+    if not context.column.options.get("empty", True):
+        empty = (values == "").to_numpy(dtype=bool)
+        if empty.any():
+            yield Fault("missing value", "is empty", empty, "some text")
 
 
 def check_anything(_values: pd.Series, _context: Context) -> Iterator[Fault]:
@@ -209,6 +228,7 @@ FORMATS: dict[str, Format] = {
     "integer": Format(check_integer),
     "boolean": Format(check_boolean),
     "text": Format(check_text),
+    "verbatim": Format(check_verbatim, verbatim=True),
     "anything": Format(check_anything),
     "boxes": Format("mlebench.cell_formats.boxes:check_boxes", str),
     "id-list": Format("mlebench.cell_formats.id_list:check_id_list"),

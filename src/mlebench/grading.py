@@ -75,7 +75,7 @@ class GradeReport:
 def validate_submission(path: Path, dataset: Dataset) -> Validation:
     """Validate a submission against the public files of `dataset`; no label is read."""
     competition = dataset.competition
-    return validate(path, competition.schema, dataset.sample_submission, competition.check_submission)
+    return validate(path, competition.schema, dataset.public_sample, competition.check_submission)
 
 
 def score_submission(path: Path, dataset: Dataset) -> float:

@@ -26,7 +26,7 @@ from mlebench import cells
 from mlebench.cells import Column
 from mlebench.errors import CompetitionError, InvalidSubmission, Problem
 from mlebench.file_guard import MAX_COLUMNS, MAX_HEADER_BYTES, MAX_LINE_BYTES, find_fault
-from mlebench.tables import read_csv, read_csv_in_parts
+from mlebench.tables import MISSING_WORDS, read_csv, read_csv_in_parts, unzipped
 
 MIN_LIMIT_BYTES = 512 << 20  # any file may have as much
 SHOWN = 5  # rows and values that a problem names
@@ -151,7 +151,7 @@ def _row_limit(schema: Schema, sample_rows: int) -> int:
 
 
 def read_sample(path: Path, schema: Schema) -> pd.DataFrame:
-    """The required columns of the sample submission, cached by path, time and size."""
+    """The required columns of the sample submission, a CSV file or a zip of one, cached by path, time and size."""
     try:
         stat = path.stat()
     except OSError as error:
@@ -175,8 +175,9 @@ class _Key:
 @lru_cache(maxsize=16)
 def _read_sample(path: Path, key: _Key, _mtime: int, _size: int) -> pd.DataFrame:
     try:
-        return _read(path, key.schema, max_rows=None)
-    except InvalidSubmission as error:
+        with unzipped(path) as plain:
+            return _read(plain, key.schema, max_rows=None)
+    except (InvalidSubmission, ValueError) as error:
         raise CompetitionError(f"the sample submission {path} can't be read: {error}") from error
 
 
@@ -198,6 +199,7 @@ def _read(path: Path, schema: Schema, max_rows: int | None) -> pd.DataFrame:
         table = read_csv_in_parts(
             path,
             dtype=_dtypes(schema),
+            **_missing_words(schema),
             nrows=None if max_rows is None else max_rows + 1,
         )
     except (ValueError, OverflowError, pd.errors.ParserError) as error:  # UnicodeDecodeError is a ValueError
@@ -211,9 +213,20 @@ def _read(path: Path, schema: Schema, max_rows: int | None) -> pd.DataFrame:
 def _dtypes(schema: Schema) -> dict[str, Any]:
     types: dict[str, Any] = {schema.id: str} if schema.id_type == "text" else {}
     for column in schema.columns:
-        if (reader := cells.FORMATS.get(column.type)) and reader.dtype is not None:
-            types[column.name] = reader.dtype
+        if (reader := cells.FORMATS.get(column.type)) and (reader.verbatim or reader.dtype is not None):
+            types[column.name] = reader.dtype or str
     return types
+
+
+def _missing_words(schema: Schema) -> dict[str, Any]:
+    """The options that keep pandas from taking `NA` and the like for a missing cell in verbatim columns."""
+    verbatim = [column.name for column in schema.columns if _is_verbatim(column)]
+    others = set(schema.names) - set(verbatim)
+    return {"keep_default_na": False, "na_values": dict.fromkeys(others, MISSING_WORDS)} if verbatim else {}
+
+
+def _is_verbatim(column: Column) -> bool:
+    return column.type in cells.FORMATS and cells.FORMATS[column.type].verbatim
 
 
 def _parse_problem(error: Exception, schema: Schema) -> Problem:

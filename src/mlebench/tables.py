@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,6 +16,12 @@ if TYPE_CHECKING:
     from pandas.io.parsers import TextFileReader
 
 _ROWS_OF_A_PART = 10_000
+
+# What pandas takes for a missing cell, quoted or not.
+MISSING_WORDS = [
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"),
+    *("NULL", "NaN", "None", "n/a", "nan", "null"),
+]
 
 # Before pandas 3.1 the default parser of floats, which `to_numeric` uses too, is wrong in the last digit of some.
 PANDAS_IS_EXACT = tuple(int(part) for part in pd.__version__.split(".")[:2]) >= (3, 1)
@@ -39,6 +50,27 @@ def read_csv_in_parts(path: Path, **options: Any) -> pd.DataFrame:
     if not tables or any(_types(table) != _types(tables[0]) for table in tables[1:]):
         return read_csv(path, **options)
     return pd.concat(tables)
+
+
+@contextmanager
+def unzipped(path: Path) -> Iterator[Path]:
+    """`path` itself or, if it ends in .zip, a temporary file with the archive's only member.
+
+    Raises ValueError if the archive is damaged or holds another number of members.
+    """
+    if path.suffix != ".zip":
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="mlebench-") as folder:
+        plain = Path(folder) / "member.csv"
+        try:
+            with zipfile.ZipFile(path) as archive:
+                (name,) = archive.namelist()
+                with archive.open(name) as source, plain.open("wb") as target:
+                    shutil.copyfileobj(source, target, 1 << 20)
+        except zipfile.BadZipFile as error:
+            raise ValueError(f"{path.name} is no readable zip archive: {error}") from error
+        yield plain
 
 
 def _types(table: pd.DataFrame) -> list[tuple[str, str]]:
