@@ -41,7 +41,7 @@ def _patch(rng: np.random.Generator, positive: bool) -> np.ndarray:
         for x, y in rng.integers(low + 4, high - 4, (rng.integers(2, 7), 2)):
             _draw(pixels, x, y, int(rng.integers(4, 8)), TUMOUR)
     elif rng.random() < 0.2:
-        x, y = rng.integers(8, SIDE - 8), rng.choice([8, SIDE - 8])
+        x, y = int(rng.integers(8, SIDE - 8)), int(rng.choice([8, SIDE - 8]))
         _draw(pixels, x, y, int(rng.integers(4, 8)), TUMOUR)
     return np.clip(pixels, 0, 255).astype(np.uint8)
 
