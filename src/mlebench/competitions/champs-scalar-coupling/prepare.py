@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mlebench.errors import PreparationError
-from mlebench.preparation.files import link_files, random_order, read_csv, write_csv
+from mlebench.preparation.files import link_files, random_order, read_csv, write_csv, write_rows
 
 TARGET = "scalar_coupling_constant"
 PROPERTIES = (  # known of training molecules only
@@ -44,7 +44,7 @@ def _write_pairs(raw: Path, public: Path, private: Path) -> tuple[pd.Index, pd.I
     pairs = read_csv(raw / "train.csv")
     train_molecules, test_molecules, train, test = _divide(pairs)
 
-    write_csv(pairs.take(train), public / "train.csv")
+    write_rows(pairs, train, public / "train.csv")
     test_pairs = pairs.take(test)
     write_csv(test_pairs.drop(columns=TARGET), public / "test.csv")
     write_csv(test_pairs[["id"]].assign(**{TARGET: 0}), public / "sample_submission.csv")
@@ -73,7 +73,7 @@ def _write_rows_of(molecules: pd.Index, source: Path, public: Path) -> None:
     found = table.loc[kept, "molecule_name"].nunique()
     if found != len(molecules):
         raise PreparationError(f"{source.name} describes {found:,} of the {len(molecules):,} molecules that it should")
-    write_csv(table[kept], public / source.name)
+    write_rows(table, np.flatnonzero(kept), public / source.name)
 
 
 def _link_structures(molecules: pd.Index, raw: Path, public: Path) -> None:

@@ -64,7 +64,7 @@ def _write_properties(raw: Path, rng: np.random.Generator, atoms: pd.DataFrame) 
 
 def _write_xyz(folder: Path, atoms: pd.DataFrame) -> None:
     folder.mkdir(parents=True)
-    lines = atoms["atom"].str.cat([atoms[axis].map(str) for axis in "xyz"], sep=" ")
+    lines = atoms["atom"] + " " + atoms["x"].map(str) + " " + atoms["y"].map(str) + " " + atoms["z"].map(str)
     for name, of_one in lines.groupby(atoms["molecule_name"]):
         text = "\n".join([str(len(of_one)), "", *of_one, ""])
         (folder / f"{name}.xyz").write_text(text, encoding="utf-8")
