@@ -277,7 +277,8 @@ def test_as_published_or_refused(competition, change, expected, twins, tmp_path)
     gold = dataset.private / dataset.competition.gold_submission_file
 
     def outcome(change):
-        table = read_csv(gold, dtype=str, keep_default_na=False)[columns]
+        table = read_csv(gold, dtype=str, keep_default_na=False)
+        table = table.rename(columns=dataset.competition.schema.usual_names)[columns]
         change(table, columns[1:]).to_csv(tmp_path / "submission.csv", index=False)
         return score_submission(tmp_path / "submission.csv", dataset)
 

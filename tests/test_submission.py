@@ -208,6 +208,26 @@ def test_a_broken_zip_is_our_fault(tmp_path, members):
         validate(tmp_path / "submission.csv", SCHEMA, tmp_path / "sample.csv.zip")
 
 
+def test_a_column_under_its_other_name(files):
+    schema = Schema(id="id", columns=(Column("p", alias="q", minimum=0),), extra_columns=False)
+    for content in (GOOD, GOOD.replace("id,p", "id,q")):
+        result = files(content, schema)
+        assert result.table is not None, result.message()
+        assert result.table["p"].tolist() == [0.1, 0.2, 1, 0]
+    both = files("id,p,q\na,0,0\nb,0,0\nc,0,0\nd,0,0\n", schema)
+    assert [problem.kind for problem in both.problems] == ["repeated column"]
+    neither = files(GOOD.replace("id,p", "id,r"), schema)
+    assert "missing column" in [problem.kind for problem in neither.problems]
+
+
+def test_numbers_that_may_be_missing(files):
+    schema = Schema(id="id", columns=(Column("p", maximum=1, options={"empty": True}),))
+    assert files(GOOD.replace("0.1", ""), schema).valid
+    assert files("id,p\na,\nb,\nc,\nd,\n", schema).valid
+    assert [p.kind for p in files(GOOD.replace("0.1", "x").replace("0.2", ""), schema).problems] == ["not a number"]
+    assert [p.kind for p in files(GOOD.replace("0.1", "2").replace("0.2", ""), schema).problems] == ["out of range"]
+
+
 TEXTS = "id,p\na,{}\nb,{}\nc,{}\nd,{}\n"
 
 

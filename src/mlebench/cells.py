@@ -24,6 +24,7 @@ class Column:
     `type`: "number", "integer", "boolean", "text", "anything" (must be there, is never looked at), or the
     name of a cell format (see `FORMATS`), whose settings are in `options`.
     `minimum` and `maximum` bound numbers and integers; `allowed` lists all the values there are.
+    `alias` is another name under which the column is taken; a file has one of the two.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Column:
     maximum: float | None = None
     allowed: tuple[Any, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
+    alias: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,12 +86,15 @@ def find(name: str) -> Check:
 
 
 def check_number(values: pd.Series, context: Context) -> Iterator[Fault]:
-    """Finite numbers within the column's bounds; True and False count as 1 and 0."""
+    """Finite numbers within the column's bounds; True and False count as 1 and 0.
+
+    A missing cell is a fault unless `options.empty` is true.
+    """
     expected = _numbers_expected(context.column, "a finite number")
     numbers = as_numbers(values)
     missing = values.isna().to_numpy()
     text = np.isnan(numbers) & ~missing
-    if missing.any():
+    if missing.any() and not context.column.options.get("empty", False):
         yield Fault("missing value", "is missing", missing, expected)
     if text.any():
         yield Fault("not a number", "is not a number", text, expected)

@@ -55,6 +55,11 @@ class Schema:
         """All required columns, the id first."""
         return [self.id, *(column.name for column in self.columns)]
 
+    @property
+    def usual_names(self) -> dict[str, str]:
+        """The name of the column for each alias."""
+        return {column.alias: column.name for column in self.columns if column.alias}
+
 
 @dataclass(frozen=True)
 class Validation:
@@ -207,7 +212,7 @@ def _read(path: Path, schema: Schema, max_rows: int | None) -> pd.DataFrame:
     if max_rows is not None and len(table) > max_rows:
         raise InvalidSubmission([Problem("row count", f"there are more than {max_rows:,} rows", "one for each id")])
     # An index that pandas took from rows with one field more than the header is dropped, as v1 does.
-    return table.reset_index(drop=True)[schema.names]
+    return table.rename(columns=schema.usual_names).reset_index(drop=True)[schema.names]
 
 
 def _dtypes(schema: Schema) -> dict[str, Any]:
@@ -275,6 +280,10 @@ def _measure_top(path: Path) -> tuple[int, int, int]:
 
 def _header_form_problems(header: Sequence[str], schema: Schema) -> Iterator[Problem]:
     expected = _short(", ".join(schema.names), 200)
+    for alias, name in schema.usual_names.items():
+        if {alias, name} <= set(header):
+            yield Problem("repeated column", f"{alias} is another name for {name}, and both stand there", "one of them")
+    header = [schema.usual_names.get(name, name) for name in header]
     present = set(header)
     missing = [name for name in schema.names if name not in present]
     if missing:
