@@ -1,12 +1,18 @@
-"""Rankings beside brute-force definitions, and orders beside SciPy's Kendall tau."""
+"""Rankings beside brute-force definitions and scikit-learn, and orders beside SciPy's Kendall tau."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
+from sklearn.metrics import label_ranking_average_precision_score as sklearn_lrap
 
-from mlebench.metrics.ranking import count_inversions, kendall_tau_score, mean_average_precision_at_k_score
+from mlebench.metrics.ranking import (
+    count_inversions,
+    kendall_tau_score,
+    label_ranking_average_precision_score,
+    mean_average_precision_at_k_score,
+)
 
 CELLS = st.lists(st.sampled_from(["7", "07", "8", "9", "10", "nan", ""]), min_size=1, max_size=9).map(" ".join)
 ROWS = st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=12)
@@ -107,3 +113,60 @@ def test_tau_refuses_an_entry_in_another_row():
 def test_tau_needs_a_row_with_two_entries():
     with pytest.raises(ValueError, match="no order"):
         kendall_tau_score(cells(["a", "b"]), cells(["a", "b"]))
+
+
+@st.composite
+def label_rankings(draw):
+    rows, labels = draw(st.integers(1, 6)), draw(st.integers(2, 9))
+    truth = draw(st.lists(st.lists(st.integers(0, 1), min_size=labels, max_size=labels), min_size=rows, max_size=rows))
+    score = st.sampled_from([-1e300, -2.5, 0.0, -0.0, 1e-320, 0.1, 0.1 + 2**-55, 3.0, 1e300])
+    scores = draw(st.lists(st.lists(score, min_size=labels, max_size=labels), min_size=rows, max_size=rows))
+    return np.array(truth), np.array(scores)
+
+
+@given(label_rankings())
+def test_label_ranking_is_that_of_scikit_learn(ranking):
+    truth, scores = ranking
+    found = label_ranking_average_precision_score(truth, scores)
+    counts = truth.sum(axis=1)
+    if not counts.any():
+        assert np.isnan(found)
+        return
+    kept = counts > 0
+    expected = sklearn_lrap(truth[kept], scores[kept], sample_weight=counts[kept])
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+@given(label_rankings())
+def test_label_ranking_is_its_definition(ranking):
+    truth, scores = ranking
+    precisions = []
+    for row, values in zip(truth, scores, strict=True):
+        for label in np.flatnonzero(row):
+            above = values >= values[label]
+            precisions.append(row[above].sum() / above.sum())
+    expected = np.mean(precisions) if precisions else np.nan
+    assert label_ranking_average_precision_score(truth, scores) == pytest.approx(expected, nan_ok=True)
+
+
+def test_label_ranking_of_constant_scores_is_the_weighted_share_of_true_labels():
+    truth = np.eye(80, dtype=int)[:5]
+    truth[0, :3] = 1
+    expected = (3 * 3 + 4) / 7 / 80
+    assert label_ranking_average_precision_score(truth, np.zeros((5, 80))) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("truth", "scores"),
+    [
+        (np.eye(2), np.eye(3)),
+        (np.ones(3), np.ones(3)),
+        (np.eye(2) * 2, np.eye(2)),
+        (np.eye(2), np.array([[0, np.nan], [0, 0]])),
+        (np.eye(2), np.array([[0, np.inf], [0, 0]])),
+        (np.empty((0, 2)), np.empty((0, 2))),
+    ],
+)
+def test_label_ranking_refuses_other_shapes_and_values(truth, scores):
+    with pytest.raises(ValueError):
+        label_ranking_average_precision_score(truth, scores)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -21,3 +22,8 @@ def require_finite(**arrays: np.ndarray) -> None:
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             raise ValueError(f"{name} holds NaN or infinite values")
+
+
+def cell_texts(cells: np.ndarray) -> list[str]:
+    """Cells (rows,) as text: numbers as Python prints them, missing ones as "nan"."""
+    return list(map(str, np.where(pd.isna(cells), "nan", cells.astype(object))))

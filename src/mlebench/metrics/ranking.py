@@ -1,4 +1,4 @@
-"""Metrics of ranked lists and of orders, both written as texts of entries parted by blanks."""
+"""Metrics of ranked lists and of orders, both written as texts of entries parted by blanks, and of ranked labels."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from mlebench.metrics._checks import require_same_shape
+from mlebench.metrics._checks import FloatArray, cell_texts, require_finite, require_same_shape
 
 IntArray = npt.NDArray[np.int64]
 
@@ -29,7 +28,7 @@ def mean_average_precision_at_k_score(y_true: np.ndarray, y_pred: np.ndarray, *,
     require_same_shape(y_true, y_pred)
     if k < 1:
         raise ValueError(f"k is {k}, it is at least 1")
-    rows = zip(_texts(y_true), _texts(y_pred), strict=True)
+    rows = zip(cell_texts(y_true), cell_texts(y_pred), strict=True)
     return math.fsum(_average_precision(truth, guess, k) for truth, guess in rows) / len(y_true)
 
 
@@ -64,7 +63,7 @@ def kendall_tau_score(y_true: np.ndarray, y_pred: np.ndarray) -> float:
     require_same_shape(y_true, y_pred)
     places: list[int] = []  # of each guessed entry among the entries of all truths
     pairs = 0
-    for truth, guess in zip(_texts(y_true), _texts(y_pred), strict=True):
+    for truth, guess in zip(cell_texts(y_true), cell_texts(y_pred), strict=True):
         entries = truth.split()
         pairs += len(entries) * (len(entries) - 1)
         places += _places(entries, guess.split(), first=len(places))
@@ -79,6 +78,48 @@ def _places(truth: list[str], guess: list[str], first: int) -> list[int]:
     if not len(place) == len(truth) == len(guess) or place.keys() != set(guess):
         raise ValueError("a row does not hold each entry of its truth exactly once")
     return [place[entry] for entry in guess]
+
+
+def label_ranking_average_precision_score(y_true: np.ndarray, y_pred: np.ndarray) -> float:
+    """Mean precision at the rank of each true label, all (row, true label) pairs alike; 1 is perfect, 0 the worst.
+
+    Both arrays: shape (rows, labels); `y_true` is 1 where a label is true and 0 elsewhere, `y_pred` any scores,
+    of which only the order within a row counts. The precision of a true label is the share of true ones among
+    the labels whose score is at least its own. Rows without a true label are left out; NaN if no row has one.
+    Raises ValueError if the shapes differ or are others, if `y_true` holds something else, or `y_pred` is not
+    finite.
+    Source: lwlrap of DCASE 2019, task 2: scikit-learn's `label_ranking_average_precision_score`, each row
+    weighted by its number of true labels.
+
+    >>> label_ranking_average_precision_score(np.array([[1, 0, 1], [0, 1, 0]]), np.array([[9, 2, 1], [5, 5, 0]]))
+    0.7222222222222222
+    """
+    require_same_shape(y_true, y_pred)
+    if y_true.ndim != 2:
+        raise ValueError(f"y_true and y_pred have shape {y_true.shape}, not (rows, labels)")
+    is_true = y_true == 1
+    if not (is_true | (y_true == 0)).all():
+        raise ValueError("y_true holds something else than 0 and 1")
+    scores = y_pred.astype(np.float64)
+    require_finite(y_pred=scores)
+    if not is_true.any():
+        return float("nan")
+    return float(_precision_at_ranks(is_true, scores)[is_true].mean())
+
+
+def _precision_at_ranks(is_true: np.ndarray, scores: FloatArray) -> FloatArray:
+    """Share of true labels among those with at least the score of each label; shape (rows, labels)."""
+    order = np.argsort(-scores, axis=1, kind="stable")
+    ordered = np.take_along_axis(scores, order, axis=1)
+    hits = np.cumsum(np.take_along_axis(is_true, order, axis=1), axis=1)
+    # Of equal scores all count for each: what stands at the last of them goes for all.
+    places = np.arange(scores.shape[1])
+    is_last = np.append(ordered[:, 1:] != ordered[:, :-1], np.ones((len(scores), 1), dtype=bool), axis=1)
+    last = np.minimum.accumulate(np.where(is_last, places, len(places))[:, ::-1], axis=1)[:, ::-1]
+    precision = np.take_along_axis(hits, last, axis=1) / (last + 1)
+    unordered = np.empty_like(precision)
+    np.put_along_axis(unordered, order, precision, axis=1)
+    return unordered
 
 
 def count_inversions(permutation: IntArray) -> int:
@@ -103,8 +144,3 @@ def count_inversions(permutation: IntArray) -> int:
         parted[place] = values
         values = parted
     return inversions
-
-
-def _texts(cells: np.ndarray) -> list[str]:
-    """Cells as text, missing ones as "nan"."""
-    return list(map(str, np.where(pd.isna(cells), "nan", cells.astype(object))))
