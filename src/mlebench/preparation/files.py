@@ -57,6 +57,20 @@ def hold_out(table: Table, test_size: float | int, seed: int = 0) -> tuple[Table
     return table.iloc[order[count:]], table.iloc[order[:count]]
 
 
+def hold_out_groups(
+    table: pd.DataFrame, group: str, test_size: float | int, seed: int = 0
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The training rows and the test rows of a random division of the groups, both in the table's order.
+
+    The rows with one value in the column `group` stay together. `test_size` is the share or number of the groups,
+    as in `hold_out`. Raises PreparationError if one side would be empty or a row has no group.
+    """
+    if table[group].isna().any():
+        raise PreparationError(f"{int(table[group].isna().sum()):,} rows have no {group}")
+    is_test = table[group].isin(hold_out(table[group].drop_duplicates(), test_size, seed)[1])
+    return table[~is_test], table[is_test]
+
+
 def random_order(rows: int, test_size: float | int, seed: int = 0) -> tuple[np.ndarray, int]:
     """The row numbers in shuffled order, those of the test first, and how many these are: what `hold_out` takes."""
     count = int(np.ceil(rows * test_size)) if test_size < 1 else int(test_size)
@@ -171,6 +185,7 @@ _NO_REFLINK: set[int] = set()  # devices that refused once
 
 __all__ = [
     "hold_out",
+    "hold_out_groups",
     "link_file",
     "link_files",
     "link_folder",
