@@ -236,6 +236,7 @@ FORMATS: dict[str, Format] = {
     "verbatim": Format(check_verbatim, verbatim=True),
     "anything": Format(check_anything),
     "boxes": Format("mlebench.cell_formats.boxes:check_boxes", str),
+    "class-name": Format("mlebench.cell_formats.class_names:check_class_names"),
     "id-list": Format("mlebench.cell_formats.id_list:check_id_list"),
     "label-list": Format("mlebench.cell_formats.label_list:check_label_list"),
     "permutation": Format("mlebench.cell_formats.permutation:check_permutation", str),
