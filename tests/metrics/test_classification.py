@@ -152,6 +152,21 @@ def test_kappa_closes_the_gap_of_a_rating_that_nobody_gives():
     assert quadratic_weighted_kappa_score(np.append(true, 3) * 2, np.append(pred, 4) * 2) != expected
 
 
+@given(label_pairs(st.integers(1, 6)))
+def test_kappa_on_a_fixed_scale_is_that_of_scikit_learn_with_labels(pair):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # 0/0 where both hold one rating
+        expected = sklearn.metrics.cohen_kappa_score(*pair, weights="quadratic", labels=range(1, 7))
+    found = quadratic_weighted_kappa_score(*pair, fixed_scale=True)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("rating", [1.5, 1001])
+def test_a_fixed_scale_is_one_of_small_whole_numbers(rating):
+    with pytest.raises(ValueError, match="whole number"):
+        quadratic_weighted_kappa_score(np.array([1, 2]), np.array([1, rating]), fixed_scale=True)
+
+
 def test_kappa_of_constant_ratings():
     assert math.isnan(quadratic_weighted_kappa_score(np.array([2, 2]), np.array([2, 2])))
     assert quadratic_weighted_kappa_score(np.array([0, 0]), np.array([3, 3])) == 0

@@ -44,21 +44,29 @@ def multiclass_log_loss(y_true: np.ndarray, y_pred: np.ndarray, *, clip: float =
     return float(-np.log(np.clip(probabilities[is_class], clip, 1 - clip)).mean())
 
 
-def quadratic_weighted_kappa_score(y_true: np.ndarray, y_pred: np.ndarray) -> float:
+def quadratic_weighted_kappa_score(y_true: np.ndarray, y_pred: np.ndarray, *, fixed_scale: bool = False) -> float:
     """Cohen's kappa with quadratic weights: 1 is perfect, 0 what chance gives, below 0 worse than chance.
 
     Both arrays: numeric ratings, shape (rows,). As ranks count the positions among the ratings that occur in
-    either array, so a rating that occurs in neither leaves no gap. NaN if both arrays hold one and the same
-    rating throughout. Raises ValueError if the shapes differ or a rating is not finite.
-    Source: scikit-learn's `cohen_kappa_score(weights="quadratic")` without a list of labels.
+    either array, so a rating that occurs in neither leaves no gap; with `fixed_scale` the ratings themselves,
+    whole numbers from -1000 to 1000. NaN if both arrays hold one and the same rating throughout. Raises
+    ValueError if the shapes differ or a rating is not finite, or none of the scale's.
+    Source: scikit-learn's `cohen_kappa_score(weights="quadratic")` without a list of labels, or with one.
 
     >>> quadratic_weighted_kappa_score(np.array([0, 1, 2, 4]), np.array([0, 1, 4, 2]))
     0.8
+    >>> round(quadratic_weighted_kappa_score(np.array([0, 1, 2, 4]), np.array([0, 1, 4, 2]), fixed_scale=True), 6)
+    0.542857
     """
     require_same_shape(y_true, y_pred)
     ratings = np.concatenate([y_true, y_pred]).astype(np.float64)
     require_finite(ratings=ratings)
-    ranks = np.unique(ratings, return_inverse=True)[1].reshape(2, -1)
+    if fixed_scale:
+        if ((ratings != np.floor(ratings)) | (np.abs(ratings) > 1000)).any():
+            raise ValueError("a rating is no whole number from -1000 to 1000")
+        ranks = ratings.astype(np.int64).reshape(2, -1)
+    else:
+        ranks = np.unique(ratings, return_inverse=True)[1].reshape(2, -1)
     true, pred = ranks
     # Sums in Python's integers are exact. The disagreement by chance is that of all pairs of a true and a
     # predicted rank, whose sum of squares needs only the moments.
