@@ -256,6 +256,19 @@ def test_columns_of_nothing_but_numbers(files, cells, kinds):
     assert [problem.kind for problem in files(TEXTS.format(*cells), schema).problems] == kinds
 
 
+@pytest.mark.parametrize(
+    ("cells", "kinds"),
+    [
+        (["", "NA", "", ""], ["missing value"]),
+        (["", "", "x", ""], []),
+        (["x" * 6, "x" * 5, "é" * 5, "x" * 7], ["too long"]),
+    ],
+)
+def test_texts_that_are_all_missing_or_too_long(files, cells, kinds):
+    schema = Schema(id="id", columns=(Column("p", "text", options={"all_empty": False, "most_characters": 5}),))
+    assert [problem.kind for problem in files(TEXTS.format(*cells), schema).problems] == kinds
+
+
 def test_ten_million_rows(tmp_path):
     """Validated in a process whose memory is bounded."""
     rows = 10_000_000

@@ -144,13 +144,16 @@ def check_boolean(values: pd.Series, _context: Context) -> Iterator[Fault]:
 def check_text(values: pd.Series, context: Context) -> Iterator[Fault]:
     """Any text; an empty cell is an empty text unless `options.empty` is false or `allowed` lists the values.
 
-    With `options.numbers` false a column that pandas takes for numbers or booleans throughout is refused.
+    With `options.numbers` false a column that pandas takes for numbers or booleans throughout is refused, with
+    `options.all_empty` false one without any text; `options.most_characters` bounds the length of a text.
     """
     column = context.column
-    if not column.options.get("numbers", True) and pd.api.types.is_numeric_dtype(values):  # booleans included
-        typed = values.notna().to_numpy()
-        if typed.any():
-            yield Fault("not a text", "is a number, and so is every other cell of the column", typed, "texts")
+    yield from _faults_of_the_whole(values, column)
+    limit = column.options.get("most_characters")
+    if limit is not None:
+        long = values.astype("object").map(lambda cell: isinstance(cell, str) and len(cell) > limit).to_numpy(bool)
+        if long.any():
+            yield Fault("too long", f"has over {limit:,} characters", long, f"at most {limit:,} characters")
     if column.allowed:
         wrong = ~values.isin(list(column.allowed)).to_numpy()
         if wrong.any():
@@ -159,6 +162,15 @@ def check_text(values: pd.Series, context: Context) -> Iterator[Fault]:
         missing = values.isna().to_numpy()
         if missing.any():
             yield Fault("missing value", "is missing", missing, "some text")
+
+
+def _faults_of_the_whole(values: pd.Series, column: Column) -> Iterator[Fault]:
+    missing = values.isna().to_numpy()
+    is_typed = pd.api.types.is_numeric_dtype(values) and not missing.all()  # booleans are numeric, too
+    if is_typed and not column.options.get("numbers", True):
+        yield Fault("not a text", "is a number, and so is every other cell of the column", ~missing, "texts")
+    if missing.all() and not column.options.get("all_empty", True):
+        yield Fault("missing value", "is missing throughout", missing, "some text")
 
 
 def check_verbatim(values: pd.Series, context: Context) -> Iterator[Fault]:
