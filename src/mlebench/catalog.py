@@ -22,9 +22,24 @@ def competitions(folders: tuple[Path, ...] = ()) -> dict[str, Competition]:
     for folder in (BUILT_IN, *folders):
         if not folder.is_dir():
             raise UsageError(f"no folder {folder} to look for competitions in")
-        for path in folder.glob("*/competition.toml"):
-            found[path.parent.name] = load_competition(path.parent)
+        for path in folder.iterdir():
+            if is_competition(path):
+                found[path.name] = load(path)
     return dict(sorted(found.items()))
+
+
+def is_competition(folder: Path) -> bool:
+    """Whether the folder is a competition, in our form or in the original's."""
+    return (folder / "competition.toml").is_file() or (folder / "config.yaml").is_file()
+
+
+def load(folder: Path) -> Competition:
+    """The competition in a folder. Raises CompetitionError if it is none."""
+    if (folder / "competition.toml").is_file() or not is_competition(folder):
+        return load_competition(folder)
+    from mlebench.v1_folder import load_v1_folder
+
+    return load_v1_folder(folder)
 
 
 def own_folders(given: Iterable[Path] = ()) -> tuple[Path, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mlebench.leaderboard import Leaderboard
-    from mlebench.submission import Schema
+    from mlebench.submission import Schema, Validation
 
 COMPLEXITIES = ("low", "medium", "high", "dev")
 REVISIONS = {"v1": "v1", "v2": "v2.1"}  # by edition; changes whenever scores stop being comparable
@@ -133,7 +133,9 @@ class Competition:
         name = edition.partition(".")[0]
         if edition not in (name, REVISIONS.get(name)):
             raise CompetitionError(f"there is no edition {edition}; this version of mlebench has {_LISTED_REVISIONS}")
-        return self if name == self.edition else load_competition(self.folder, name)
+        if name == self.edition:
+            return self
+        return load_competition(self.folder, name) if self.differs_in_v2 else replace(self, edition=name)
 
     @property
     def description_path(self) -> Path:
@@ -179,6 +181,12 @@ class Competition:
     def check_submission(self) -> Callable[[pd.DataFrame, Path], Any] | None:
         """Its `score.py:check_submission(table, public)`, for what a schema can't say; None if it has none."""
         return self._own_function("check_submission")
+
+    def validate(self, path: Path, sample: Path) -> Validation:
+        """Validate the file `path` against the public sample submission `sample`; no label is read."""
+        from mlebench.submission import validate
+
+        return validate(path, self.schema, sample, self.check_submission)
 
     def score(self, submission: pd.DataFrame, answers: pd.DataFrame) -> float:
         """The unrounded score of a valid submission.

@@ -17,7 +17,7 @@ from mlebench import catalog
 from mlebench.competition import Competition
 from mlebench.dataset import Dataset
 from mlebench.errors import CompetitionError, InvalidSubmission, MlebenchError, UsageError
-from mlebench.submission import Problem, Validation, validate
+from mlebench.submission import Problem, Validation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,8 +74,7 @@ class GradeReport:
 
 def validate_submission(path: Path, dataset: Dataset) -> Validation:
     """Validate a submission against the public files of `dataset`; no label is read."""
-    competition = dataset.competition
-    return validate(path, competition.schema, dataset.public_sample, competition.check_submission)
+    return dataset.competition.validate(path, dataset.public_sample)
 
 
 def score_submission(path: Path, dataset: Dataset) -> float:

@@ -29,9 +29,9 @@ def mlebench():
     return call
 
 
-@pytest.mark.parametrize("name", pages())
-def test_the_generated_pages_are_up_to_date(name):
-    assert (DOCS / name).read_text() == pages()[name], "python -m mlebench.cli.reference docs"
+@pytest.mark.parametrize(("name", "text"), pages(DOCS).items(), ids=pages(DOCS))
+def test_the_generated_pages_are_up_to_date(name, text):
+    assert (DOCS / name).read_text() == text, "python -m mlebench.cli.reference docs"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -98,13 +98,8 @@ def test_is_empty(tmp_path):
     assert not utils.is_empty(tmp_path)
 
 
-def test_yaml_is_optional(tmp_path, monkeypatch):
+def test_load_yaml(tmp_path):
     (tmp_path / "a.yaml").write_text("a: [1, 2]\n")
-    monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(MlebenchError, match="PyYAML"):
-        utils.load_yaml(tmp_path / "a.yaml")
-    monkeypatch.delitem(sys.modules, "yaml")
-    pytest.importorskip("yaml")
     assert utils.load_yaml(tmp_path / "a.yaml") == {"a": [1, 2]}
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mlebench._v1.utils import import_fn
 from mlebench.competition import Competition
 from mlebench.errors import CompetitionError, InvalidSubmission, MlebenchError
+from mlebench.v1_folder import V1Competition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,6 +119,8 @@ def validate_against(path: Path, sample: Path, dataset: Dataset) -> Validation:
     from mlebench.submission import validate
 
     competition = dataset.competition
+    if isinstance(competition, V1Competition):
+        return competition.validate(path, dataset.sample_submission)
     if sample == path:
         return _validate_form(path, competition)
     check = competition.check_submission if sample == dataset.sample_submission else None

@@ -13,6 +13,7 @@ from mlebench._v1.leaderboards import leaderboard_file
 from mlebench.competition import Competition as CoreCompetition
 from mlebench.competition import PrepareFunction
 from mlebench.dataset import Dataset, default_data_dir
+from mlebench.v1_folder import V1Competition
 
 SPLITS_DIR = Path(__file__).parent / "splits"
 
@@ -97,7 +98,7 @@ def _adapted(dataset: Dataset) -> Competition:
         id=core.id,
         name=core.title,
         description=core.description,
-        grader=Grader(core.metric.title, GradeFrames(dataset)),
+        grader=Grader(core.metric.title, core.grade if isinstance(core, V1Competition) else GradeFrames(dataset)),
         answers=dataset.private / core.answers_file,
         sample_submission=dataset.sample_submission,
         gold_submission=dataset.private / core.gold_submission_file,

@@ -118,11 +118,9 @@ def is_empty(folder: Path) -> bool:
 
 
 def load_yaml(path: Path, encoding: str = "utf-8") -> Any:
-    """The content of a YAML file. Raises UsageError if PyYAML is not installed."""
-    try:
-        import yaml  # pyright: ignore[reportMissingModuleSource]
-    except ImportError as error:
-        raise UsageError(f'reading {path} needs PyYAML: "pip install pyyaml"') from error
+    """The content of a YAML file."""
+    import yaml
+
     return yaml.safe_load(Path(path).read_text(encoding=encoding))
 
 

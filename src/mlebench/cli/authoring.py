@@ -83,10 +83,8 @@ def _chosen(competition: str | None, everything: bool, folders: tuple[Path, ...]
     if competition is None:
         raise UsageError("name a competition by its id or path, or use --all")
     path = Path(competition)
-    if (path / "competition.toml").is_file():
-        from mlebench.competition import load_competition
-
-        return [load_competition(path)]
+    if catalog.is_competition(path):
+        return [catalog.load(path)]
     if path.is_dir():
         raise UsageError(f"{path} is no competition: it has no competition.toml")
     return [catalog.get(competition, own)]

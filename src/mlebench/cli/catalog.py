@@ -122,7 +122,10 @@ def _print_facts(competition: Competition, facts: dict[str, Any]) -> None:
         for name, medal in facts["medals"].items():
             click.echo(f"    {name:6}  {medal['score']:<12} place {medal['position']:,} or better")
     click.echo("  submission:")
-    click.echo(f"    {competition.schema.id}  (id, {competition.schema.id_type})")
+    if not competition.schema.columns:
+        click.echo("    as the sample submission; the competition's grader decides")
+    else:
+        click.echo(f"    {competition.schema.id}  (id, {competition.schema.id_type})")
     for column in competition.schema.columns[:12]:
         bounds = "" if column.minimum is None and column.maximum is None else f" {column.minimum} … {column.maximum}"
         click.echo(f"    {column.name}  ({column.type}{bounds})")

@@ -16,9 +16,41 @@ from mlebench.leaderboard import medal_positions
 _MADE = "Made by `python -m mlebench.cli.reference docs` from {}."
 
 
-def pages() -> dict[str, str]:
-    """The text of each page by its file name."""
-    return {"cli.md": commands_page(), "catalog.md": catalog_page(), "editions.md": editions_page()}
+def pages(docs: Path) -> dict[str, str]:
+    """The text of each page by its file name; `docs` has the pages of which only parts are made."""
+    own = (docs / "competitions.md").read_text(encoding="utf-8")
+    return {
+        "cli.md": commands_page(),
+        "catalog.md": catalog_page(),
+        "editions.md": editions_page(),
+        "competitions.md": _with_part(_with_part(own, "metrics", metrics_table()), "checks", checks_list()),
+    }
+
+
+def _with_part(page: str, name: str, text: str) -> str:
+    """The page with the lines between `<!-- name: … -->` and `<!-- end -->` replaced."""
+    head, mark, rest = page.partition(f"<!-- {name}: ")
+    comment, _, tail = rest.partition("<!-- end -->")
+    return f"{head}{mark}{comment.splitlines()[0]}\n{text}\n<!-- end -->{tail}"
+
+
+def metrics_table() -> str:
+    """Each metric of the library with the first line of its docstring."""
+    from mlebench.metrics import METRICS, find
+
+    rows = [f"| `{name}` | {_cell(_summary(find(name)))} |" for name in sorted(METRICS)]
+    return "\n".join(["| name | function |", "| --- | --- |", *rows])
+
+
+def checks_list() -> str:
+    """Each check with the first line of its docstring."""
+    from mlebench.checks import COMPETITION_CHECKS
+
+    return "\n".join(f"- `{check.__name__}`: {_summary(check)}" for check in COMPETITION_CHECKS)
+
+
+def _summary(thing: object) -> str:
+    return (thing.__doc__ or "").strip().splitlines()[0]
 
 
 def commands_page() -> str:
@@ -128,5 +160,5 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    for file_name, content in pages().items():
+    for file_name, content in pages(Path(sys.argv[1])).items():
         write_text(Path(sys.argv[1]) / file_name, content)

@@ -32,7 +32,7 @@ from starlette.types import Message, Receive
 
 from mlebench.competition import Competition
 from mlebench.errors import SandboxError
-from mlebench.submission import Validation, validate
+from mlebench.submission import Validation
 
 MAX_UPLOAD_BYTES = 4 << 30
 MAX_WAITING = 16  # uploads; more are turned away
@@ -118,7 +118,7 @@ class _Service:
 
     def _judge(self, path: Path) -> Validation:
         sample = self._public / self._competition.sample_submission_file
-        result = validate(path, self._competition.schema, sample, self._competition.check_submission)
+        result = self._competition.validate(path, sample)
         self._record(path.stat().st_size, result)
         return result
 
