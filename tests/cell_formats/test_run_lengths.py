@@ -87,6 +87,7 @@ def test_a_word_may_stand_for_the_empty_mask(tmp_path):
     found = validation(tmp_path, ["-", "", " ", " - ", "--"], schema)
     kinds = {problem.kind: problem.rows for problem in found.problems}
     assert kinds == {"missing value": (2,), "blanks": (3,), "not whole numbers": (4, 5)}
+    assert validation(tmp_path, ["-", "", " "], format_of(empty_code="-", missing=True)).valid
 
 
 def test_missing_cells_may_be_refused_where_blank_ones_are_not(tmp_path):

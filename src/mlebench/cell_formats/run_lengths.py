@@ -25,9 +25,9 @@ MESSAGES = {
 def check_run_lengths(values: pd.Series, context: Context) -> Iterator[Fault]:
     """Pairs of whole numbers, starts ascending, no overlap, all within the pixels 1 to `options.pixels`.
 
-    Without `options.pixels` a mask has no end. An empty cell is an empty mask, unless `options.empty_code`, say
-    "-", stands for one: then cells that are missing or blank are faults. With `options.missing = false` a blank
-    cell is an empty mask, a missing one a fault.
+    Without `options.pixels` a mask has no end. A missing or blank cell is an empty mask. `options.empty_code`, say
+    "-", stands for one as well; missing and blank cells are faults then, unless `options.missing` is true. Without
+    a code, `options.missing = false` makes missing cells faults, blank ones stay empty masks.
     """
     options = context.column.options
     pixels, empty_code = options.get("pixels"), options.get("empty_code", "")
@@ -36,11 +36,12 @@ def check_run_lengths(values: pd.Series, context: Context) -> Iterator[Fault]:
     expected = f'pairs "start length"{within}, starts ascending{nothing}'
     texts = as_text(values)
     missing = values.isna().to_numpy(dtype=bool)
-    if (empty_code or not options.get("missing", True)) and missing.any():
+    may_be_missing = options.get("missing", not empty_code)
+    if missing.any() and not may_be_missing:
         yield Fault("missing value", "is missing", missing, expected)
     if empty_code:
         blank = ~missing & (texts.str.strip() == "").to_numpy(dtype=bool)
-        if blank.any():
+        if blank.any() and not may_be_missing:
             yield Fault("blanks", "holds nothing but blanks", blank, expected)
         texts = texts.where(texts != empty_code, "")
     for fault in code_faults(texts.to_list(), pixels):
