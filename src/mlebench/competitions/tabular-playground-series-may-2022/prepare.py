@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mlebench.preparation.files import random_order, read_csv, write_csv
+from mlebench.preparation.files import random_order, read_csv, write_csv, write_rows
 
 TEST_ROWS = 100_000
 SHARE_IF_FEWER = 1 / 9  # of the observations, where there are not more than TEST_ROWS
@@ -19,7 +19,7 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
     order = np.roll(order, -test_rows)  # the training rows first
     observations.loc[order, "id"] = np.arange(len(order))
 
-    write_csv(observations.iloc[order[:-test_rows]], public / "train.csv")
+    write_rows(observations, order[:-test_rows], public / "train.csv")
     test = observations.iloc[order[-test_rows:]]
     write_csv(test.drop(columns="target"), public / "test.csv")
     write_csv(test[["id"]].assign(target=0.5), public / "sample_submission.csv")
