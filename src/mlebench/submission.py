@@ -396,8 +396,8 @@ def _row_sum_problems(table: pd.DataFrame, schema: Schema) -> Iterator[Problem]:
         )
 
 
-def _short(value: Any, length: int = 60) -> str:
-    text = repr(value) if isinstance(value, str) and length == 60 else str(value)
+def _short(value: Any, length: int = 80) -> str:
+    text = repr(value) if isinstance(value, str) and length == 80 else str(value)
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
