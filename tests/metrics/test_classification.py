@@ -12,11 +12,14 @@ from hypothesis.extra.numpy import arrays
 
 from mlebench.metrics.classification import (
     accuracy_score,
+    matthews_correlation_score,
     mean_columnwise_roc_auc_score,
     mean_ranks,
+    micro_f1_score,
     multiclass_log_loss,
     quadratic_weighted_kappa_score,
     roc_auc_score,
+    top_1_error,
 )
 
 ROWS = st.integers(1, 40)
@@ -60,6 +63,45 @@ def test_accuracy_is_that_of_scikit_learn(pair):
 
 
 # --- log loss
+
+
+NAMES = st.sampled_from(["a", "b", "c", ""])
+
+
+@given(label_pairs(st.integers(-2, 2)) | label_pairs(NAMES))
+def test_top_1_error_and_micro_f1_are_those_of_scikit_learn(pair):
+    assert top_1_error(*pair) == pytest.approx(1 - sklearn.metrics.accuracy_score(*pair), abs=1e-15)
+    assert micro_f1_score(*pair) == pytest.approx(sklearn.metrics.f1_score(*pair, average="micro"), abs=1e-15)
+
+
+@given(label_pairs(st.integers(0, 1)) | label_pairs(st.integers(-2, 2)) | label_pairs(NAMES))
+def test_matthews_correlation_is_that_of_scikit_learn(pair):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of constant labels
+        expected = sklearn.metrics.matthews_corrcoef(*pair)
+    assert matthews_correlation_score(*pair) == pytest.approx(expected, abs=1e-12)
+
+
+@given(label_pairs(st.integers(0, 1)))
+def test_matthews_correlation_of_two_classes_is_its_definition(pair):
+    true, pred = (labels.astype(bool) for labels in pair)
+    tp, tn, fp, fn = (int(part.sum()) for part in (true & pred, ~true & ~pred, ~true & pred, true & ~pred))
+    denominator = math.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+    expected = (tp * tn - fp * fn) / denominator if denominator else 0
+    assert matthews_correlation_score(*pair) == pytest.approx(expected, abs=1e-12)
+
+
+def test_matthews_correlation_of_five_million_rows_does_not_overflow():
+    true = np.arange(5_000_000) % 100 == 0
+    assert matthews_correlation_score(true, true) == 1
+    assert matthews_correlation_score(true, ~true) == -1
+
+
+@pytest.mark.parametrize("metric", [top_1_error, micro_f1_score, matthews_correlation_score])
+@pytest.mark.parametrize(("true", "pred"), [([1, 2], [1]), ([], [])])
+def test_metrics_of_labels_refuse(metric, true, pred):
+    with pytest.raises(ValueError):
+        metric(np.array(true), np.array(pred))
 
 
 @given(class_probabilities())

@@ -21,6 +21,7 @@ METRICS = {
     "laplace_log_likelihood": "regression:laplace_log_likelihood_score",
     "kl_divergence": "log_loss:kl_divergence_loss",
     "macro_f1": "f1:macro_f1_score",
+    "matthews_correlation": "classification:matthews_correlation_score",
     "mean_absolute_error": "regression:mean_absolute_error",
     "mean_average_precision_at_k": "ranking:mean_average_precision_at_k_score",
     "mean_average_precision": "detection:mean_average_precision_score",
@@ -33,6 +34,7 @@ METRICS = {
     "mean_levenshtein_distance": "text:mean_levenshtein_distance",
     "mean_precision_over_iou_thresholds": "segmentation:mean_precision_score",
     "mean_word_jaccard": "text:mean_word_jaccard_score",
+    "micro_f1": "classification:micro_f1_score",
     "micro_f1_over_labels": "f1:micro_f1_over_labels_score",
     "multiclass_log_loss": "classification:multiclass_log_loss",
     "pearson_correlation": "correlation:pearson_correlation_score",
@@ -40,6 +42,7 @@ METRICS = {
     "quadratic_weighted_kappa": "classification:quadratic_weighted_kappa_score",
     "roc_auc": "classification:roc_auc_score",
     "root_mean_squared_error": "regression:root_mean_squared_error",
+    "top_1_error": "classification:top_1_error",
     "weighted_multilabel_log_loss": "log_loss:weighted_multilabel_log_loss",
     "weighted_roc_auc": "roc:weighted_roc_auc_score",
 }

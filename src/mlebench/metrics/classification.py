@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from operator import mul
+
 import numpy as np
 
 from mlebench.metrics._checks import FloatArray, require_finite, require_same_shape
@@ -20,6 +23,51 @@ def accuracy_score(y_true: np.ndarray, y_pred: np.ndarray) -> float:
     """
     require_same_shape(y_true, y_pred)
     return float(np.mean(y_true == y_pred))
+
+
+def top_1_error(y_true: np.ndarray, y_pred: np.ndarray) -> float:
+    """Share of rows whose label is wrong, 1 - accuracy; 0 is perfect.
+
+    Both arrays: labels, shape (rows,). Raises ValueError if the shapes differ. Source: Russakovsky et al. 2015,
+    "ImageNet Large Scale Visual Recognition Challenge", with one guess a row.
+
+    >>> top_1_error(np.array([1, 2, 3, 4]), np.array([1, 2, 3, 0]))
+    0.25
+    """
+    return 1 - accuracy_score(y_true, y_pred)
+
+
+def micro_f1_score(y_true: np.ndarray, y_pred: np.ndarray) -> float:
+    """F1 of all classes counted together, one label a row; 1 is perfect.
+
+    A wrong label is a false positive of one class and a false negative of another, so that precision, recall and
+    F1 all equal the accuracy. Both arrays: labels, shape (rows,). Raises ValueError if the shapes differ.
+    Source: scikit-learn's `f1_score(average="micro")`.
+
+    >>> micro_f1_score(np.array(["a", "b", "c", "c"]), np.array(["a", "b", "c", "d"]))
+    0.75
+    """
+    return accuracy_score(y_true, y_pred)
+
+
+def matthews_correlation_score(y_true: np.ndarray, y_pred: np.ndarray) -> float:
+    """Correlation of true and predicted classes: 1 is perfect, 0 what chance gives, -1 (of two classes) all wrong.
+
+    Both arrays: labels, shape (rows,), of two classes or more. 0 if either array holds one class only.
+    Raises ValueError if the shapes differ. Source: Gorodkin 2004, "Comparing two K-category assignments by a
+    K-category correlation coefficient"; scikit-learn's `matthews_corrcoef`.
+
+    >>> matthews_correlation_score(np.array([1, 1, 0, 0]), np.array([1, 1, 1, 0]))
+    0.5773502691896258
+    """
+    require_same_shape(y_true, y_pred)
+    classes, places = np.unique(np.concatenate([y_true, y_pred]), return_inverse=True)
+    true, pred = (np.bincount(each, minlength=len(classes)) for each in places.reshape(2, -1))
+    rows, right = len(y_true), int((y_true == y_pred).sum())
+    # The counts are squared as Python's integers, which don't overflow.
+    joint = right * rows - sum(map(mul, true.tolist(), pred.tolist()))
+    spreads = [rows**2 - sum(count**2 for count in counts.tolist()) for counts in (true, pred)]
+    return joint / math.sqrt(spreads[0] * spreads[1]) if all(spreads) else 0.0
 
 
 def multiclass_log_loss(y_true: np.ndarray, y_pred: np.ndarray, *, clip: float = FLOAT64_EPSILON) -> float:
