@@ -9,7 +9,7 @@ import io
 import struct
 import wave
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +64,17 @@ def wav_bytes(samples: np.ndarray, rate: int) -> bytes:
     return buffer.getvalue()
 
 
+def aiff_bytes(samples: np.ndarray, rate: int) -> bytes:
+    """A mono AIFF file of 16 bits; `samples`: shape (length,), from -1 to 1; `rate` in samples a second, above 0."""
+    sound = (np.clip(samples, -1, 1) * 32767).astype(">i2").tobytes()
+    # The rate is a float of 80 bits: exponent, then a mantissa whose first bit is its whole part.
+    exponent = rate.bit_length() - 1
+    extended = struct.pack(">HQ", 16383 + exponent, rate << (63 - exponent))
+    common = struct.pack(">4sIhIh", b"COMM", 18, 1, len(samples), 16) + extended
+    data = struct.pack(">4sIII", b"SSND", 8 + len(sound), 0, 0) + sound
+    return struct.pack(">4sI4s", b"FORM", 4 + len(common) + len(data), b"AIFF") + common + data
+
+
 def dicom_bytes(pixels: np.ndarray, uid: str, facts: Mapping[tuple[int, int], tuple[str, str]] | None = None) -> bytes:
     """A DICOM file of one grey picture, uncompressed; `pixels`: uint16, (height, width).
 
@@ -99,3 +110,16 @@ def _dicom_elements(elements: Mapping[tuple[int, int], tuple[str, bytes]]) -> by
         size = struct.pack("<HI", 0, len(padded)) if kind in ("OB", "OW") else struct.pack("<H", len(padded))
         parts += [struct.pack("<HH", group, element), kind.encode(), size, padded]
     return b"".join(parts)
+
+
+def discs(rng: np.random.Generator, labels: Sequence[int], height: int = 32, width: int = 32) -> np.ndarray:
+    """RGB pixels (height, width, 3), uint8, of a disc for each label on noisy paper; a label always has one colour."""
+    rows, columns = np.mgrid[:height, :width]
+    pixels = rng.uniform(200, 230) + rng.normal(0, 6, (height, width, 3))
+    for label in labels:
+        row, column = rng.uniform(0.25, 0.75, 2) * (height, width)
+        inside = (rows - row) ** 2 + (columns - column) ** 2 < (0.3 * min(height, width) / len(labels) ** 0.5) ** 2
+        # Multiples of irrational numbers spread over the range of each channel.
+        colour = 20 + 180 * (label * np.array([0.6180339887, 0.4142135624, 0.7320508076]) % 1)
+        pixels[inside] = colour + rng.normal(0, 8, (int(inside.sum()), 3))
+    return np.clip(pixels, 0, 255).astype(np.uint8)
