@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlebench.cell_formats.run_lengths import beyond_the_picture
+from mlebench.cell_formats.run_lengths import faulty_masks
 from mlebench.submission import Column, Schema, validate
 
 SCHEMA = Schema(id="id", columns=(Column("mask", "run-lengths", options={"pixels": 100}),))
@@ -97,6 +97,6 @@ def test_missing_cells_may_be_refused_where_blank_ones_are_not(tmp_path):
 
 def test_pictures_of_their_own_sizes():
     codes = pd.Series(["1 4", np.nan, "2 4", "9 1"], name="mask")
-    (problem,) = beyond_the_picture(codes, np.array([4, 1, 4, 8]))
+    (problem,) = faulty_masks(codes, np.array([4, 1, 4, 8]))
     assert (problem.kind, problem.rows, problem.values) == ("past the end", (3, 4), ("'2 4'", "'9 1'"))
-    assert not list(beyond_the_picture(codes, np.array([4, 1, 5, 9])))
+    assert not list(faulty_masks(codes, np.array([4, 1, 5, 9])))

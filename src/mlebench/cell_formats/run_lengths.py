@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
 from mlebench.cells import Context, Fault, as_text
@@ -49,11 +48,13 @@ def check_run_lengths(values: pd.Series, context: Context) -> Iterator[Fault]:
         yield Fault(fault.kind, message, fault.masks, expected)
 
 
-def beyond_the_picture(codes: pd.Series, pixels: IntArray) -> Iterator[Problem]:
-    """A problem of the codes with runs past the last pixel, where each picture has its own number of `pixels`.
+def faulty_masks(codes: pd.Series, pixels: int | IntArray, *, cut_off: bool = False) -> Iterator[Problem]:
+    """A problem for each kind of fault in the codes of pictures with `pixels` pixels, one number or one a row.
 
-    For a competition's `check_submission`: the codes, shape (rows,), have passed `check_run_lengths`.
+    For a competition's `check_submission` where the schema can't tell the number of pixels. `cut_off`: runs may
+    go past the last pixel, as for `mlebench.metrics.segmentation.read_runs`.
     """
-    for fault in code_faults(as_text(codes).to_list(), np.asarray(pixels)):
+    for fault in code_faults(as_text(codes).to_list(), pixels, cut_off=cut_off):
         message = f"{codes.name} {MESSAGES[fault.kind]} ({fault.example} in the first such row)"
-        yield row_problem(fault.kind, message, fault.masks, codes, "runs within the picture of that row")
+        expected = 'pairs "start length" within the picture of that row, starts ascending'
+        yield row_problem(fault.kind, message, fault.masks, codes, expected)
