@@ -6,9 +6,12 @@ import os
 import shutil
 import stat
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from mlebench.errors import PreparationError
 from mlebench.preparation import progress
@@ -67,6 +70,39 @@ def zip_files(files: Iterable[tuple[Path, str]], archive: Path) -> None:
             with file.open("rb") as source, opened.open(member, "w") as target:
                 shutil.copyfileobj(source, target, 1 << 20)
             done()
+
+
+@contextmanager
+def reading_member(archive: Path, name: str) -> Iterator[IO[bytes]]:
+    """The member `name` of the zip `archive`, to be read from front to back without unpacking it to disk.
+
+    Raises PreparationError if the archive is missing, damaged or has no such member.
+    """
+    if not archive.is_file():
+        raise PreparationError(f"{archive.name} is missing in {archive.parent}")
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            if name not in opened.namelist():
+                raise PreparationError(f"{archive.name} holds no {name}")
+            with opened.open(name) as member:
+                yield member
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise PreparationError(f"{archive.name} is damaged: {error}") from error
+
+
+@contextmanager
+def writing_member(archive: Path, name: str, *, compress: bool = True) -> Iterator[IO[bytes]]:
+    """The only member, `name`, of the new zip `archive`, to be written from front to back; any size.
+
+    The bytes do not depend on the clock. Makes the parent folders.
+    """
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(archive, "w") as opened:
+        member = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+        member.external_attr = 0o644 << 16
+        member.compress_type = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+        with opened.open(member, "w", force_zip64=True) as target:
+            yield target
 
 
 def _shares(members: list[zipfile.ZipInfo], workers: int) -> Iterator[list[zipfile.ZipInfo]]:
