@@ -183,6 +183,14 @@ def test_missing_and_repeated_ids_where_they_are_allowed(files):
     assert "Warning: " in result.message()
 
 
+def test_ids_that_repeat_in_the_sample_submission(files):
+    schema = Schema(id="id", columns=(Column("p"),), ids_may_repeat=True)
+    sample = "id,p\na,0\na,0\nb,0\n"
+    assert files("id,p\nb,1\na,2\na,3\n", schema, sample).valid
+    kinds = [problem.kind for problem in files("id,p\na,2\nc,3\n", schema, sample).problems]
+    assert kinds == ["unknown id", "missing id"]
+
+
 def test_a_broken_sample_submission_is_our_fault(files):
     with pytest.raises(CompetitionError, match="sample submission"):
         files(GOOD, sample="nothing,here\n1,2\n")

@@ -311,6 +311,8 @@ def _header_form_problems(header: Sequence[str], schema: Schema) -> Iterator[Pro
 
 def _id_problems(table: pd.DataFrame, sample: pd.DataFrame, schema: Schema) -> Iterator[Problem]:
     ids, known = table[schema.id], sample[schema.id]
+    if schema.ids_may_repeat:  # then they may do so in the sample submission, too
+        known = known.drop_duplicates()
     if len(table) == 0:
         yield Problem("no rows", "there is a header but no row", f"{len(sample):,} rows")
         return
