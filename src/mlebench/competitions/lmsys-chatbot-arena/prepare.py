@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from mlebench.preparation.files import hold_out, read_csv, require_unique, write_csv
+from mlebench.preparation.files import hold_out, hold_out_groups, read_csv, require_unique, write_csv
 
 OUTCOMES = ["winner_model_a", "winner_model_b", "winner_tie"]
 
@@ -18,10 +18,8 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
 
 def prepare_v2(raw: Path, public: Path, private: Path) -> None:
     """Hold out a random tenth of the prompts with all their battles."""
-    battles = _read_battles(raw)
-    _, test_prompts = hold_out(pd.Series(battles["prompt"].unique()), 0.1)
-    held_out = battles["prompt"].isin(test_prompts)
-    _write(battles[~held_out], battles[held_out], public, private)
+    train, test = hold_out_groups(_read_battles(raw), "prompt", 0.1)
+    _write(train, test, public, private)
 
 
 def _read_battles(raw: Path) -> pd.DataFrame:
