@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from mlebench.preparation.files import hold_out, read_csv, require_unique, unpack, write_csv, zip_files
+from mlebench.preparation.files import hold_out, hold_out_groups, read_csv, require_unique, unpack, write_csv, zip_files
 
 
 def prepare(raw: Path, public: Path, private: Path) -> None:
@@ -20,10 +20,8 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
 def prepare_v2(raw: Path, public: Path, private: Path) -> None:
     """Hold out a random three tenths of the sentences with all their phrases."""
     phrases = _read_phrases(raw, quoting=csv.QUOTE_NONE, keep_default_na=False)
-    _, test_sentences = hold_out(pd.Series(phrases["SentenceId"].unique()), 0.3)
-    shuffled = phrases.sample(frac=1, random_state=0)
-    held_out = shuffled["SentenceId"].isin(test_sentences)
-    _write(shuffled[~held_out], shuffled[held_out], public, private)
+    train, test = hold_out_groups(phrases.sample(frac=1, random_state=0), "SentenceId", 0.3)
+    _write(train, test, public, private)
 
 
 def _read_phrases(raw: Path, **options: object) -> pd.DataFrame:
