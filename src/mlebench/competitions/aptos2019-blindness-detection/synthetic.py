@@ -13,7 +13,7 @@ from mlebench.preparation.synthetic import hex_ids, png_bytes
 GRADE_SHARES = [0.49, 0.10, 0.27, 0.06, 0.08]
 SPOTS = [0, 3, 7, 13, 22]  # about how many a retina of each grade has
 TISSUE, BLEEDING, DEPOSIT = np.array([[170.0, 80.0, 40.0], [70.0, 10.0, 5.0], [250.0, 230.0, 120.0]])
-DUPLICATES = 0.02  # share of photographs that stand there twice, the second time with another id and perhaps grade
+DUPLICATES = 0.06  # share of photographs that stand there twice, the second time with another id and perhaps grade
 
 
 def make_raw(raw: Path, rng: np.random.Generator, size: int) -> None:

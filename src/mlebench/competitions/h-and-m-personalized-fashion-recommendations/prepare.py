@@ -1,4 +1,4 @@
-"""Hold out the purchases of the last eight days."""
+"""Hold out the purchases of the last eight days; of the last seven in edition v2."""
 
 from __future__ import annotations
 
@@ -15,15 +15,30 @@ from mlebench.preparation.files import link_files, link_folder, read_csv, write_
 if TYPE_CHECKING:
     from pandas.io.parsers import TextFileReader
 
-TYPES = {"t_dat": str, "customer_id": str, "article_id": "int64", "price": "float64", "sales_channel_id": "int64"}
+TYPES: dict[str, str | type] = {
+    "t_dat": str,
+    "customer_id": str,
+    "article_id": "int64",
+    "price": "float64",
+    "sales_channel_id": "int64",
+}
 ROWS = 50_000  # read at a time, so that memory stays bounded
 
 
 def prepare(raw: Path, public: Path, private: Path) -> None:
+    _prepare(raw, public, private, days=8, types=TYPES)
+
+
+def prepare_v2(raw: Path, public: Path, private: Path) -> None:
+    """The same with the week of the original contest, and article ids as they are written, leading zeros kept."""
+    _prepare(raw, public, private, days=7, types={**TYPES, "article_id": str})
+
+
+def _prepare(raw: Path, public: Path, private: Path, days: int, types: dict[str, str | type]) -> None:
     transactions = raw / "transactions_train.csv"
-    test_days = _last_days(transactions)
+    test_days = _last_days(transactions, days)
     held_out = []
-    for number, purchases in enumerate(_read(transactions, list(TYPES))):
+    for number, purchases in enumerate(_read(transactions, types)):
         is_test = purchases["t_dat"].isin(test_days)
         mode = "a" if number else "w"
         write_csv(purchases[~is_test], public / "transactions_train.csv", mode=mode, header=number == 0)
@@ -35,24 +50,23 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
     link_folder(raw / "images", public / "images")
 
 
-def _read(transactions: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
-    types = {name: TYPES[name] for name in columns}
-    chunks = read_csv(transactions, usecols=columns, dtype=types, chunksize=ROWS)
+def _read(transactions: Path, types: dict[str, str | type]) -> Iterator[pd.DataFrame]:
+    chunks = read_csv(transactions, usecols=list(types), dtype=types, chunksize=ROWS)
     with cast("TextFileReader", chunks) as opened:
         yield from opened
 
 
-def _last_days(transactions: Path) -> list[str]:
-    """The last date and those up to seven days before it, as they are written."""
+def _last_days(transactions: Path, count: int) -> list[str]:
+    """The last `count` dates, as they are written, those without purchases counted."""
     texts: set[str] = set()
-    for purchases in _read(transactions, ["t_dat"]):
+    for purchases in _read(transactions, {"t_dat": str}):
         texts.update(purchases["t_dat"].dropna().unique())
     days = {text: date.fromisoformat(text) for text in texts}
     if not days:
         raise PreparationError(f"{transactions.name} holds no purchases")
-    last = [text for text, day in days.items() if day >= max(days.values()) - timedelta(days=7)]
+    last = [text for text, day in days.items() if day >= max(days.values()) - timedelta(days=count - 1)]
     if len(last) == len(days):
-        raise PreparationError(f"{transactions.name} spans only {len(days)} dates; the last 8 days are the test")
+        raise PreparationError(f"{transactions.name} spans only {len(days)} dates; the last {count} days are the test")
     return last
 
 

@@ -11,10 +11,30 @@ from mlebench.errors import PreparationError
 from mlebench.preparation.files import link_files, read_csv, require_unique, unpack, write_csv
 
 SPECIES = 19
+FEATURES = ("histogram_of_segments.txt", "segment_features.txt", "segment_rectangles.txt")
 
 
 def prepare(raw: Path, public: Path, private: Path) -> None:
-    given = unpack(raw, "mlsp_contest_dataset.zip") / "mlsp_contest_dataset"
+    _prepare(raw, public, private, dict.fromkeys(FEATURES, "rec_id,[histogram of segment features]"))
+
+
+def prepare_v2(raw: Path, public: Path, private: Path) -> None:
+    """The same, but each table of features keeps its own header."""
+    folder = _given(raw) / "supplemental_data"
+    headers = {}
+    for name in FEATURES:
+        with (folder / name).open(encoding="utf-8") as file:
+            headers[name] = file.readline().rstrip("\n")
+    _prepare(raw, public, private, headers)
+
+
+def _given(raw: Path) -> Path:
+    return unpack(raw, "mlsp_contest_dataset.zip") / "mlsp_contest_dataset"
+
+
+def _prepare(raw: Path, public: Path, private: Path, headers: dict[str, str]) -> None:
+    """`headers`: the first line of each table of features; the published preparation gave all that of the first."""
+    given = _given(raw)
     essential, supplemental = Path("essential_data"), Path("supplemental_data")
     folds = _divide(read_csv(given / essential / "CVfolds_2.txt"))
     filenames = _renumbered(read_csv(given / essential / "rec_id2filename.txt"), folds)
@@ -28,11 +48,10 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
     write_csv(filenames, public / essential / "rec_id2filename.txt")
     public_labels = labels.assign(rest=labels["rest"].mask(hidden, ",?"))
     _write_lines(public_labels, "rec_id,[labels]", public / essential / "rec_labels_test_hidden.txt")
-    for name in ("histogram_of_segments.txt", "segment_features.txt", "segment_rectangles.txt"):
+    for name, header in headers.items():
         lines = _renumbered(_lines(given / supplemental / name), folds)
         lines["rest"] = lines["rest"].mask(lines["rest"] == "", ",")
-        # The published preparation gave all three files the header of the first.
-        _write_lines(lines, "rec_id,[histogram of segment features]", public / supplemental / name)
+        _write_lines(lines, header, public / supplemental / name)
     write_csv(answers.sort_values("Id").assign(Probability=0), public / "sample_submission.csv")
     write_csv(answers, private / "answers.csv")
     files = _recordings_files(given, filenames["filename"])

@@ -1,0 +1,108 @@
+"""What edition v2 corrects, seen on the twins of both editions."""
+
+import pytest
+
+from mlebench.errors import InvalidSubmission
+from mlebench.grading import score_submission, validate_submission
+from mlebench.preparation.pictures import picture_hashes
+from mlebench.tables import read_csv, write_csv
+
+
+@pytest.fixture
+def both(twins):
+    return lambda name: (twins(name, "v1"), twins(name, "v2"))
+
+
+@pytest.fixture
+def score(tmp_path):
+    def of_table(table, dataset):
+        write_csv(table, tmp_path / "submission.csv")
+        return score_submission(tmp_path / "submission.csv", dataset)
+
+    return of_table
+
+
+def gold(dataset, **options):
+    names = dataset.competition.schema.names
+    return read_csv(dataset.private / dataset.competition.gold_submission_file, **options)[names]
+
+
+def test_stanford_pairs_rows_by_id(both, score, tmp_path):
+    first, second = both("stanford-covid-vaccine")
+    table = gold(first).sample(frac=1, random_state=0)
+    assert score(table, first) > 0.1
+    warnings = validate_submission(tmp_path / "submission.csv", first).warnings
+    assert any("wrong rows will be scored" in warning for warning in warnings)
+    assert score(table, second) == 0
+    assert validate_submission(tmp_path / "submission.csv", second).warnings == ()
+
+
+def test_nomad_pairs_rows_by_id(both, score):
+    first, second = both("nomad2018-predict-transparent-conductors")
+    table = gold(first).iloc[::-1]
+    with pytest.raises(InvalidSubmission, match="another place"):
+        score(table, first)
+    assert score(table, second) == 0
+
+
+def test_h_and_m_does_not_mind_leading_zeros(both, score):
+    first, second = both("h-and-m-personalized-fashion-recommendations")
+    for dataset, digits in ((first, 9), (second, 10)):
+        table = gold(dataset, dtype=str).assign(prediction=lambda t: t["prediction"].str.split().str[0])
+        bare = table.assign(prediction=table["prediction"].str.lstrip("0") + " 1")
+        filled = table.assign(prediction=table["prediction"].str.zfill(10) + " 1")
+        assert (score(bare, dataset) == score(filled, dataset)) == (digits == 10)
+        assert score(bare, dataset) > 0.3
+    single = table.assign(prediction=table["prediction"].where(table.index > 0, ""))
+    assert score(single, second) > 0.3
+    assert len(read_csv(second.public / "transactions_train.csv", dtype=str)["article_id"].iloc[0]) == 10
+
+
+def test_h_and_m_tests_seven_days(both):
+    first, second = both("h-and-m-personalized-fashion-recommendations")
+    last = [read_csv(dataset.public / "transactions_train.csv")["t_dat"].max() for dataset in (first, second)]
+    assert last[0] < last[1]
+
+
+def test_tweets_may_be_words_for_nothing(both, score):
+    first, second = both("tweet-sentiment-extraction")
+    for dataset, expected in ((first, False), (second, True)):
+        table = gold(dataset, dtype=str, keep_default_na=False)
+        wordless = table.assign(selected_text="null")
+        assert (validate_words(wordless, dataset, score) == "null") == expected
+
+
+def validate_words(table, dataset, score):
+    """What a cell that says null is read as."""
+    score(table, dataset)
+    path = dataset.prepared / "wordless.csv"
+    write_csv(table, path)
+    try:
+        found = dataset.competition.validate(path, dataset.public_sample).table
+    finally:
+        path.unlink()
+    return found["selected_text"].iloc[0]
+
+
+def test_aptos_keeps_copies_together(both):
+    first, second = both("aptos2019-blindness-detection")
+    shared = []
+    for dataset in (first, second):
+        train, test = (
+            set(picture_hashes(sorted((dataset.public / folder).iterdir())))
+            for folder in ("train_images", "test_images")
+        )
+        shared.append(len(train & test))
+    assert shared[0] > 0
+    assert shared[1] == 0
+
+
+def test_birds_tables_keep_their_headers(both):
+    name = "essential_data/rec_labels_test_hidden.txt"
+    first, second = both("mlsp-2013-birds")
+    assert (first.public / name).read_bytes() == (second.public / name).read_bytes()
+    for file in ("segment_features.txt", "segment_rectangles.txt"):
+        lines = [(d.public / "supplemental_data" / file).read_text().split("\n") for d in (first, second)]
+        assert lines[0][0] == "rec_id,[histogram of segment features]"
+        assert lines[1][0] != lines[0][0]
+        assert lines[1][1:] == lines[0][1:]
