@@ -31,4 +31,4 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
 
 def _require_filled(columns: pd.DataFrame) -> None:
     if gaps := int(columns.isna().any(axis=1).sum()):
-        raise PreparationError(f"{gaps:,} rows of train.csv lack {' or '.join(columns)}")
+        raise PreparationError(f"{gaps:,} rows of train.csv lack image_id or label")
