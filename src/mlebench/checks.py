@@ -198,13 +198,14 @@ def row_order_is_irrelevant(competition: Competition, twin: Twin) -> None:
 def missing_row_is_refused_by_name(competition: Competition, twin: Twin) -> None:
     """A submission that lacks a row is refused, and the id is named; where rows may be missing, it is warned of."""
     sample = _sample(competition, twin)
-    lost = str(sample[competition.schema.id].iloc[-1])
-    rest = sample[sample[competition.schema.id].map(str) != lost]
+    lost = sample[competition.schema.id].iloc[-1]
+    rest = sample[sample[competition.schema.id] != lost]
+    name = f"{lost!r:.50}" if isinstance(lost, str) else str(lost)
     result = _validate(rest, twin)
     if competition.schema.ids_may_be_missing:
         _require(bool(result.warnings), "a missing row is neither refused nor warned of")
         return
-    _require(any(p.kind == "missing id" and lost in " ".join(p.values) for p in result.problems), "not named")
+    _require(any(p.kind == "missing id" and name in " ".join(p.values) for p in result.problems), "not named")
 
 
 def repeated_and_unknown_rows_are_refused(competition: Competition, twin: Twin) -> None:
