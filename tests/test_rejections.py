@@ -115,6 +115,7 @@ TAXI, TITANIC, TABULAR = "new-york-city-taxi-fare-prediction", "spaceship-titani
 NOMAD, SPOOKY, LEAF = "nomad2018-predict-transparent-conductors", "spooky-author-identification", "leaf-classification"
 APTOS, BIRDS, STANFORD = "aptos2019-blindness-detection", "mlsp-2013-birds", "stanford-covid-vaccine"
 FASHION, TWEETS = "h-and-m-personalized-fashion-recommendations", "tweet-sentiment-extraction"
+INSULTS = "detecting-insults-in-social-commentary"
 SALT, CHEST = "tgs-salt-identification-challenge", "vinbigdata-chest-xray-abnormalities-detection"
 
 CASES = [
@@ -245,6 +246,14 @@ CASES = [
     (SALT, first("0 1"), "below 1"),
     (SALT, first("10201 2"), "past the end"),
     (SALT, first(f"1 {HUGE}"), "past the end"),
+    (INSULTS, whole(lambda table: table.iloc[::-1]), UNCHANGED),
+    (INSULTS, whole(lambda table: table.assign(Date="x")), UNCHANGED),
+    (INSULTS, every("0.3"), 0.5),
+    (INSULTS, whole(lambda table: pd.concat([table.iloc[:-1], table.head(1)])), "missing id"),
+    (INSULTS, whole(lambda table: pd.concat([table, table.head(1)])), "repeated id"),
+    (INSULTS, whole(lambda table: table.drop_duplicates("Comment")), "missing id"),
+    (INSULTS, first(lambda cell: cell.strip('"'), "Comment"), "unknown id"),
+    (INSULTS, first("1.01"), "out of range"),
     (TWEETS, every(blanks("\n")), UNCHANGED),
     (TWEETS, every(str.upper), UNCHANGED),
     (TWEETS, every(lambda cell: f"{cell} {cell}"), UNCHANGED),
