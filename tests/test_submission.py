@@ -236,6 +236,14 @@ def test_numbers_that_may_be_missing(files):
     assert [p.kind for p in files(GOOD.replace("0.1", "2").replace("0.2", ""), schema).problems] == ["out of range"]
 
 
+def test_numbers_that_must_differ(files):
+    schema = Schema(id="id", columns=(Column("p", options={"varies": True}),))
+    assert files(GOOD, schema).valid
+    (problem,) = files("id,p\na,.5\nb,0.5\nc,5e-1\nd,0.50\n", schema).problems
+    assert (problem.kind, problem.count) == ("constant", 4)
+    assert [p.kind for p in files("id,p\na,\nb,\nc,\nd,\n", schema).problems] == ["missing value"]
+
+
 TEXTS = "id,p\na,{}\nb,{}\nc,{}\nd,{}\n"
 
 

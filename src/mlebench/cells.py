@@ -88,7 +88,7 @@ def find(name: str) -> Check:
 def check_number(values: pd.Series, context: Context) -> Iterator[Fault]:
     """Finite numbers within the column's bounds; True and False count as 1 and 0.
 
-    A missing cell is a fault unless `options.empty` is true.
+    A missing cell is a fault unless `options.empty` is true; one number throughout is if `options.varies` is.
     """
     expected = _numbers_expected(context.column, "a finite number")
     numbers = as_numbers(values)
@@ -102,6 +102,9 @@ def check_number(values: pd.Series, context: Context) -> Iterator[Fault]:
     if infinite.any():
         yield Fault("not finite", "is infinite", infinite, expected)
     yield from _out_of_range(numbers, context.column, expected)
+    if context.column.options.get("varies", False) and (numbers == numbers[0]).all():
+        every = np.ones(len(numbers), dtype=bool)
+        yield Fault("constant", "is the same in every row, which has no correlation", every, "numbers that differ")
 
 
 def check_integer(values: pd.Series, context: Context) -> Iterator[Fault]:
