@@ -21,7 +21,7 @@ from mlebench.errors import MlebenchError
 from mlebench.grading import grade, score_submission, validate_submission
 from mlebench.preparation.engine import prepare
 from mlebench.preparation.sources import Synthetic
-from mlebench.submission import Validation, read_sample
+from mlebench.submission import Validation, read_sample, reading_options
 from mlebench.tables import read_csv, write_csv
 
 
@@ -288,8 +288,8 @@ def _sample(competition: Competition, twin: Twin) -> pd.DataFrame:
 
 
 def _gold(competition: Competition, twin: Twin) -> pd.DataFrame:
-    types = {competition.schema.id: str} if competition.schema.id_type == "text" else None
-    gold = read_csv(twin.dataset.private / competition.gold_submission_file, dtype=types)
+    path = twin.dataset.private / competition.gold_submission_file
+    gold = read_csv(path, **reading_options(competition.schema))
     return gold.rename(columns=competition.schema.usual_names)[competition.schema.names]
 
 

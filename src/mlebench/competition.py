@@ -213,16 +213,17 @@ class Competition:
         return ordered[names].to_numpy(), paired[names].to_numpy()
 
     def read_answers(self, private: Path) -> pd.DataFrame:
-        """The answers from the folder `private`; ids as the schema has them.
+        """The answers from the folder `private`; ids and verbatim columns as the schema has them.
 
         A `score.py` may read them its own way with `read_answers(path)`.
         """
+        from mlebench.submission import verbatim_options
         from mlebench.tables import read_csv
 
         path = private / self.answers_file
         if own := self._own_function("read_answers"):
             return own(path)
-        return read_csv(path, dtype={self.schema.id: str} if self.schema.id_type == "text" else None)
+        return read_csv(path, **verbatim_options(self.schema))
 
     def _own_function(self, name: str) -> Callable[..., Any] | None:
         """The function of its `score.py`, if it has both."""

@@ -42,6 +42,7 @@ class Schema:
     id: str
     columns: tuple[Column, ...]
     id_type: str = "text"  # or "integer"
+    second_key: str = ""  # the column that names a row together with the id, if the id alone does not
     ids_may_be_missing: bool = False
     ids_may_repeat: bool = False
     extra_columns: bool = True
@@ -203,8 +204,7 @@ def _read(path: Path, schema: Schema, max_rows: int | None) -> pd.DataFrame:
     try:
         table = read_csv_in_parts(
             path,
-            dtype=_dtypes(schema),
-            **_missing_words(schema),
+            **reading_options(schema),
             nrows=None if max_rows is None else max_rows + 1,
         )
     except (ValueError, OverflowError, pd.errors.ParserError) as error:  # UnicodeDecodeError is a ValueError
@@ -215,23 +215,23 @@ def _read(path: Path, schema: Schema, max_rows: int | None) -> pd.DataFrame:
     return table.rename(columns=schema.usual_names).reset_index(drop=True)[schema.names]
 
 
-def _dtypes(schema: Schema) -> dict[str, Any]:
-    types: dict[str, Any] = {schema.id: str} if schema.id_type == "text" else {}
-    for column in schema.columns:
-        if (reader := cells.FORMATS.get(column.type)) and (reader.verbatim or reader.dtype is not None):
-            types[column.name] = reader.dtype or str
-    return types
+def reading_options(schema: Schema) -> dict[str, Any]:
+    """The options of `read_csv` that read a submission as the schema has it; the rest is pandas' decision."""
+    formats = {column.name: cells.FORMATS.get(column.type) for column in schema.columns}
+    types = {name: reader.dtype for name, reader in formats.items() if reader and reader.dtype}
+    options = verbatim_options(schema)
+    return {**options, "dtype": {**types, **options["dtype"]}}
 
 
-def _missing_words(schema: Schema) -> dict[str, Any]:
-    """The options that keep pandas from taking `NA` and the like for a missing cell in verbatim columns."""
-    verbatim = [column.name for column in schema.columns if _is_verbatim(column)]
+def verbatim_options(schema: Schema) -> dict[str, Any]:
+    """The options of `read_csv` that read ids and verbatim columns as text, and `NA` in the latter as itself."""
+    formats = {column.name: cells.FORMATS.get(column.type) for column in schema.columns}
+    verbatim = [name for name, reader in formats.items() if reader and reader.verbatim]
+    types = dict.fromkeys([schema.id, *verbatim] if schema.id_type == "text" else verbatim, str)
+    if not verbatim:
+        return {"dtype": types}
     others = set(schema.names) - set(verbatim)
-    return {"keep_default_na": False, "na_values": dict.fromkeys(others, MISSING_WORDS)} if verbatim else {}
-
-
-def _is_verbatim(column: Column) -> bool:
-    return column.type in cells.FORMATS and cells.FORMATS[column.type].verbatim
+    return {"dtype": types, "keep_default_na": False, "na_values": dict.fromkeys(others, MISSING_WORDS)}
 
 
 def _parse_problem(error: Exception, schema: Schema) -> Problem:
@@ -310,7 +310,7 @@ def _header_form_problems(header: Sequence[str], schema: Schema) -> Iterator[Pro
 
 
 def _id_problems(table: pd.DataFrame, sample: pd.DataFrame, schema: Schema) -> Iterator[Problem]:
-    ids, known = table[schema.id], sample[schema.id]
+    ids, known = _keys(table, schema), _keys(sample, schema)
     if schema.ids_may_repeat:  # then they may do so in the sample submission, too
         known = known.drop_duplicates()
     if len(table) == 0:
@@ -356,6 +356,14 @@ def _id_problems(table: pd.DataFrame, sample: pd.DataFrame, schema: Schema) -> I
                 ids,
                 "the order of the sample submission",
             )
+
+
+def _keys(table: pd.DataFrame, schema: Schema) -> pd.Series:
+    """What names each row: its id, or id and second key as one text."""
+    if not schema.second_key:
+        return table[schema.id]
+    ids, others = cells.as_text(table[schema.id]), cells.as_text(table[schema.second_key])
+    return (ids + ", " + others).rename(f"{schema.id}, {schema.second_key}")
 
 
 def _warnings(table: pd.DataFrame, sample: pd.DataFrame, schema: Schema) -> Iterator[str]:
@@ -409,4 +417,14 @@ def _listed(names: Iterable[str], most: int = 8) -> str:
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-__all__ = ["Column", "Problem", "Schema", "Validation", "read_sample", "row_problem", "validate"]
+__all__ = [
+    "Column",
+    "Problem",
+    "Schema",
+    "Validation",
+    "read_sample",
+    "reading_options",
+    "row_problem",
+    "validate",
+    "verbatim_options",
+]
