@@ -14,6 +14,7 @@ from mlebench.cli.output import show_json
 from mlebench.errors import UsageError
 
 if TYPE_CHECKING:
+    from mlebench.audit.overview import Checked
     from mlebench.competition import Competition
 
 _TEMPLATE = Path(catalog.__file__).parent / "templates" / "competition"
@@ -48,36 +49,61 @@ def new(competition_id: str, into: Path) -> None:
 
 @click.command()
 @click.argument("competition", required=False)
-@click.option("--all", "everything", is_flag=True, help="Check all competitions.")
+@click.option("--all", "everything", is_flag=True, help="Check all competitions, in both editions.")
+@click.option(
+    "--leaks",
+    "probes",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder of leak probes to try as well. Default with --all: that of the checkout, if this is one.",
+)
+@click.option("--baseline", is_flag=True, help="Run the agent baseline on all twins, too (some minutes).")
+@click.option("--workers", type=click.IntRange(min=1), help="How many at once. Default: the number of CPUs.")
 @competitions_option
 @json_option
-def check(competition: str | None, everything: bool, folders: tuple[Path, ...], as_json: bool) -> None:
+def check(
+    competition: str | None,
+    everything: bool,
+    probes: Path | None,
+    baseline: bool,
+    workers: int | None,
+    folders: tuple[Path, ...],
+    as_json: bool,
+) -> None:
     """Check that a competition, by id or path, holds all it must.
 
     Its synthetic twin is prepared in a temporary folder, and everything that our own competitions hold is tried
-    on it. The exit code is 1 if a check fails.
-    """
-    from mlebench.checks import check_competition
+    on it, in each edition that it has. The exit code is 1 if a check fails.
 
-    chosen = _chosen(competition, everything, folders)
-    results = {}
-    for item in chosen:
-        found = []
-        for result in check_competition(item):
-            found.append(asdict(result))
-            if not as_json and len(chosen) == 1:
-                _print(result.check, result.status, result.reason)
-        results[item.id] = found
-        if not as_json and len(chosen) > 1:
-            _print_summary(item.id, found)
+    \b
+    Examples:
+        mlebench check my-competitions/river-levels
+        mlebench check --all --baseline
+    """
+    from mlebench.audit.overview import DEFAULT_PROBES, Overview, check_all, try_baseline, try_probes
+
+    own = catalog.own_folders(folders)
+    chosen = _chosen(competition, everything, own)
+    if probes is None and everything and DEFAULT_PROBES.is_dir():
+        probes = DEFAULT_PROBES
+    overview = Overview(len(chosen))
+    for item in check_all(chosen, workers):
+        overview.add(item)
+        if not as_json:
+            _print_checked(item, everything)
+    if probes:
+        overview.probes = try_probes(probes, chosen, workers)
+    if baseline:
+        overview.attempts = try_baseline(chosen, workers)
     if as_json:
-        show_json(results)
-    if any(result["status"] == "failed" for found in results.values() for result in found):
+        show_json(asdict(overview))
+    elif everything or probes or baseline:
+        for line in overview.lines():
+            click.echo(line)
+    if not overview.good:
         raise click.exceptions.Exit(1)
 
 
-def _chosen(competition: str | None, everything: bool, folders: tuple[Path, ...]) -> list[Competition]:
-    own = catalog.own_folders(folders)
+def _chosen(competition: str | None, everything: bool, own: tuple[Path, ...]) -> list[Competition]:
     if everything:
         return list(catalog.competitions(own).values())
     if competition is None:
@@ -93,14 +119,15 @@ def _chosen(competition: str | None, everything: bool, folders: tuple[Path, ...]
 _MARKS = {"passed": "✓", "failed": "✗", "excepted": "–"}
 
 
-def _print(check_name: str, status: str, reason: str) -> None:
-    click.echo(f"{_MARKS[status]} {check_name.replace('_', ' ')}" + (f": {reason}" if reason else ""))
-
-
-def _print_summary(competition_id: str, results: list[dict[str, str]]) -> None:
-    counts = {status: sum(result["status"] == status for result in results) for status in _MARKS}
-    click.echo(f"{competition_id}: " + ", ".join(f"{count} {status}" for status, count in counts.items() if count))
-    for result in results:
-        if result["status"] != "passed":
-            click.echo("  ", nl=False)
-            _print(result["check"], result["status"], result["reason"])
+def _print_checked(item: Checked, briefly: bool) -> None:
+    """A line for each check; briefly, one for the competition and those of checks that did not pass."""
+    name = f"{item.competition} {item.edition}"
+    if briefly:
+        counts = {status: sum(result.status == status for result in item.results) for status in _MARKS}
+        click.echo(f"{name}: " + ", ".join(f"{count} {status}" for status, count in counts.items() if count))
+    else:
+        click.echo(name)
+    for result in item.results:
+        if not briefly or result.status != "passed":
+            reason = f": {result.reason}" if result.reason else ""
+            click.echo(f"  {_MARKS[result.status]} {result.check.replace('_', ' ')}{reason}")
