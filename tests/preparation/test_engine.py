@@ -8,6 +8,7 @@ import time
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mlebench import catalog
@@ -199,6 +200,14 @@ def test_published_checksums_are_compared_for_real_sources(dataset, raw):
     prepare(dataset, Local(raw))
     published = [m.path for m in verify(dataset) if m.expected.startswith("md5")]
     assert sorted(published) == sorted(path for path in dataset.competition.checksums if path != "zip")
+
+
+def test_published_checksums_are_those_of_edition_v1(tmp_path):
+    patents = catalog.get("us-patent-phrase-to-phrase-matching")
+    patents.make_raw(tmp_path, np.random.default_rng(0), 50)
+    dataset = Dataset(patents.in_edition("v2"), tmp_path / "data")
+    prepare(dataset, Local(tmp_path))
+    assert verify(dataset) == []
 
 
 def test_sources_by_name(tmp_path):

@@ -129,14 +129,13 @@ def _prepare(dataset: Dataset, source: str, rows: int | None, seed: int, keep_ra
 
 
 def _verify(dataset: Dataset) -> dict[str, object]:
-    from mlebench.preparation.engine import verify
+    from mlebench.preparation.engine import published_checksums, verify
 
     with shown_progress():
         mismatches = verify(dataset)
-    published = [path for path in dataset.competition.checksums if path != "zip"]
     return {
         "state": "mismatch" if mismatches else "verified",
-        "published_checksums": len(published) if dataset.source != "synthetic" else 0,
+        "published_checksums": len(published_checksums(dataset)),
         "problems": [
             f"{wrong.path}: expected {wrong.expected or 'nothing'}, found {wrong.found or 'no file'}"
             for wrong in mismatches

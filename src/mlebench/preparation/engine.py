@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -182,7 +182,7 @@ def _leads_into(raw: Path, kept: Path) -> bool:
 def verify(dataset: Dataset) -> list[Mismatch]:
     """Recompute all checksums: ours for every file, the published md5 where there are some.
 
-    The published ones are compared unless the data are synthetic. Empty if all is well.
+    The published ones are compared unless the data are synthetic or of edition v2. Empty if all is well.
     """
     manifest = dataset.manifest()
     expected: dict[str, dict[str, Any]] = manifest["files"]
@@ -194,19 +194,23 @@ def verify(dataset: Dataset) -> list[Mismatch]:
     ]
     extra = set(_files(dataset.prepared)) - set(expected) - {"manifest.json"}
     wrong += [Mismatch(path, "", "a file that was not prepared") for path in sorted(extra)]
-    if manifest["source"] != "synthetic":
-        wrong += published_mismatches(dataset.competition, dataset.prepared)
-    return wrong
+    return wrong + published_mismatches(published_checksums(dataset), dataset.prepared)
 
 
-def published_mismatches(competition: Competition, prepared: Path) -> list[Mismatch]:
-    """Files whose md5 is not the published one."""
+def published_checksums(dataset: Dataset) -> dict[str, str]:
+    """The md5 by path that the files must have: none if the data are synthetic or of edition v2."""
+    manifest = dataset.manifest()
+    if manifest["source"] == "synthetic" or manifest["edition"] != "v1":
+        return {}
+    return {path: md5 for path, md5 in dataset.competition.checksums.items() if path != "zip"}
+
+
+def published_mismatches(checksums: Mapping[str, str], prepared: Path) -> list[Mismatch]:
+    """Files whose md5 is not the published one, which `checksums` has by path."""
     import hashlib
 
     wrong = []
-    for path, expected in competition.checksums.items():
-        if path == "zip":
-            continue
+    for path, expected in checksums.items():
         file = prepared / path
         if not file.is_file():
             wrong.append(Mismatch(path, f"md5 {expected}", ""))
