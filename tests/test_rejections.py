@@ -115,7 +115,7 @@ TAXI, TITANIC, TABULAR = "new-york-city-taxi-fare-prediction", "spaceship-titani
 NOMAD, SPOOKY, LEAF = "nomad2018-predict-transparent-conductors", "spooky-author-identification", "leaf-classification"
 APTOS, BIRDS, STANFORD = "aptos2019-blindness-detection", "mlsp-2013-birds", "stanford-covid-vaccine"
 FASHION, TWEETS = "h-and-m-personalized-fashion-recommendations", "tweet-sentiment-extraction"
-INSULTS = "detecting-insults-in-social-commentary"
+INSULTS, PATENTS = "detecting-insults-in-social-commentary", "us-patent-phrase-to-phrase-matching"
 SALT, CHEST = "tgs-salt-identification-challenge", "vinbigdata-chest-xray-abnormalities-detection"
 
 CASES = [
@@ -254,6 +254,14 @@ CASES = [
     (INSULTS, whole(lambda table: table.drop_duplicates("Comment")), "missing id"),
     (INSULTS, first(lambda cell: cell.strip('"'), "Comment"), "unknown id"),
     (INSULTS, first("1.01"), "out of range"),
+    (PATENTS, every(lambda cell: str(3 * float(cell) - 7)), UNCHANGED),
+    (PATENTS, every(lambda cell: str(-float(cell))), -1.0),
+    (PATENTS, every(lambda cell: str(1e300 * float(cell))), UNCHANGED),
+    (PATENTS, every("0.5"), "undefined score"),
+    (PATENTS, every("1e308"), "undefined score"),
+    (PATENTS, first("inf"), "not finite"),
+    (PATENTS, first(""), "missing value"),
+    (PATENTS, first("1e400"), "not finite or not a number"),
     (TWEETS, every(blanks("\n")), UNCHANGED),
     (TWEETS, every(str.upper), UNCHANGED),
     (TWEETS, every(lambda cell: f"{cell} {cell}"), UNCHANGED),
