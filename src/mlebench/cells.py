@@ -252,6 +252,7 @@ FORMATS: dict[str, Format] = {
     "anything": Format(check_anything),
     "boxes": Format("mlebench.cell_formats.boxes:check_boxes", str),
     "class-name": Format("mlebench.cell_formats.class_names:check_class_names"),
+    "class-numbers": Format("mlebench.cell_formats.class_numbers:check_class_numbers"),
     "id-list": Format("mlebench.cell_formats.id_list:check_id_list"),
     "label-list": Format("mlebench.cell_formats.label_list:check_label_list"),
     "label-list-as-text": Format("mlebench.cell_formats.label_list:check_label_list", str),

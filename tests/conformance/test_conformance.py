@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import shutil
+import tarfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +78,10 @@ def _as_refusal(score):
 
 def _sha256(folder, name):
     file, _, member = name.partition("!")
-    if member:
+    if member and zipfile.is_zipfile(folder / file):
         with zipfile.ZipFile(folder / file) as archive:
             return hashlib.sha256(archive.read(member)).hexdigest()
+    if member:
+        with tarfile.open(folder / file) as archive:
+            return hashlib.sha256(archive.extractfile(member).read()).hexdigest()
     return hashlib.sha256((folder / file).read_bytes()).hexdigest()

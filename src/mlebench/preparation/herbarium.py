@@ -54,8 +54,10 @@ def pairs_by_category(metadata: Mapping[str, Any], image_id: str = "id") -> dict
     return groups
 
 
-def hold_out_of_each(groups: Mapping[int, list[Pair]], few: int = 0) -> tuple[list[Pair], list[Pair]]:
-    """A random fifth of each category, rounded up, for the test; and the other pairs, category by category.
+def hold_out_of_each(
+    groups: Mapping[int, list[Pair]], few: int = 0, share: float = 0.2
+) -> tuple[list[Pair], list[Pair]]:
+    """The other pairs, category by category, and a random `share` of each category, rounded up, for the test.
 
     Categories of less than `few` pairs give their last one to the test, unless it is the only one. The test is
     shuffled. Raises PreparationError if a category that is divided at random has one pair only.
@@ -63,7 +65,7 @@ def hold_out_of_each(groups: Mapping[int, list[Pair]], few: int = 0) -> tuple[li
     train: list[Pair] = []
     test: list[Pair] = []
     for pairs in groups.values():
-        shown, hidden = _divide(len(pairs), few)
+        shown, hidden = _divide(len(pairs), few, share)
         train += [pairs[place] for place in shown]
         test += [pairs[place] for place in hidden]
     random.Random(0).shuffle(test)
@@ -71,12 +73,12 @@ def hold_out_of_each(groups: Mapping[int, list[Pair]], few: int = 0) -> tuple[li
 
 
 @cache
-def _divide(count: int, few: int) -> tuple[Sequence[int], Sequence[int]]:
+def _divide(count: int, few: int, share: float) -> tuple[Sequence[int], Sequence[int]]:
     """The places for training and for the test among `count`, the same for all categories of one size."""
     if count < few:
         kept = max(count - 1, 1)
         return range(kept), range(kept, count)
-    order, hidden = random_order(count, 0.2)
+    order, hidden = random_order(count, share)
     return order[hidden:].tolist(), order[:hidden].tolist()
 
 
