@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -194,7 +194,9 @@ def verify(dataset: Dataset) -> list[Mismatch]:
     ]
     extra = set(_files(dataset.prepared)) - set(expected) - {"manifest.json"}
     wrong += [Mismatch(path, "", "a file that was not prepared") for path in sorted(extra)]
-    return wrong + published_mismatches(published_checksums(dataset), dataset.prepared)
+    if published_checksums(dataset):
+        wrong += published_mismatches(dataset.competition, dataset.prepared)
+    return wrong
 
 
 def published_checksums(dataset: Dataset) -> dict[str, str]:
@@ -205,12 +207,14 @@ def published_checksums(dataset: Dataset) -> dict[str, str]:
     return {path: md5 for path, md5 in dataset.competition.checksums.items() if path != "zip"}
 
 
-def published_mismatches(checksums: Mapping[str, str], prepared: Path) -> list[Mismatch]:
-    """Files whose md5 is not the published one, which `checksums` has by path."""
+def published_mismatches(competition: Competition, prepared: Path) -> list[Mismatch]:
+    """Files whose md5 is not the published one."""
     import hashlib
 
     wrong = []
-    for path, expected in checksums.items():
+    for path, expected in competition.checksums.items():
+        if path == "zip":
+            continue
         file = prepared / path
         if not file.is_file():
             wrong.append(Mismatch(path, f"md5 {expected}", ""))
