@@ -1,0 +1,119 @@
+"""Hold out a random 12 % of each category's pictures, and one picture of each category of two to four.
+
+In v2 the archives are what their names say, and validation pictures are among them.
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+import pandas as pd
+
+from mlebench.errors import PreparationError
+from mlebench.preparation import progress
+from mlebench.preparation.files import link_files, require_unique, write_csv
+from mlebench.preparation.herbarium import Record, hold_out_of_each, pairs_by_category, with_pairs, write_metadata
+
+SAMPLE_CATEGORY = 654  # the published preparation drew each row's number with the same seed
+PICTURES = "train_val2019"
+
+Member = tuple[str, int, IO[bytes]]  # name, size and content of a picture
+
+
+def prepare(raw: Path, public: Path, private: Path) -> None:
+    metadata = _read(raw / "train2019.json")
+    require_unique(pd.Series([image["file_name"] for image in metadata["images"]], name="file_name"))
+    train, test = hold_out_of_each(pairs_by_category(metadata), few=5, share=0.12)
+    _write_metadata(raw, public, with_pairs(metadata, train), [_in_test(image) for _, image in test])
+    _write_answers(private, public, [(image["id"], annotation["category_id"]) for annotation, image in test])
+    to_train = {image["file_name"]: _without_folder(image["file_name"]) for _, image in train}
+    to_test = {image["file_name"]: PurePosixPath(image["file_name"]).name for _, image in test}
+    _pack(raw, {public / f"{PICTURES}.tar.gz": to_train, public / "test2019.tar.gz": to_test})
+
+
+def prepare_v2(raw: Path, public: Path, private: Path) -> None:
+    metadata, validation = _read(raw / "train2019.json"), _read(raw / "val2019.json")
+    train, test = hold_out_of_each(pairs_by_category(metadata), few=5, share=0.12)
+    first_id = 1 + max(image["id"] for image in (*metadata["images"], *validation["images"]))
+    images = [{**_in_test(image), "id": first_id + place} for place, (_, image) in enumerate(test)]
+    _write_metadata(raw, public, with_pairs(metadata, train), images)
+    categories = [annotation["category_id"] for annotation, _ in test]
+    _write_answers(private, public, [(image["id"], each) for image, each in zip(images, categories, strict=True)])
+    shown = [*(image["file_name"] for _, image in train), *(image["file_name"] for image in validation["images"])]
+    to_test = {image["file_name"]: _in_test(image)["file_name"] for _, image in test}
+    _pack(raw, {public / f"{PICTURES}.tar": {name: name for name in shown}, public / "test2019.tar": to_test})
+
+
+def _read(file: Path) -> Record:
+    try:
+        metadata = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise PreparationError(f"{file} can't be read: {error}") from error
+    if lost := {"annotations", "categories", "images", "info", "licenses"} - set(metadata):
+        raise PreparationError(f"{file} lacks {', '.join(sorted(lost))}")
+    return metadata
+
+
+def _in_test(image: Record) -> Record:
+    """The picture's facts under its new name."""
+    return {**image, "file_name": f"test2019/{PurePosixPath(image['file_name']).name}"}
+
+
+def _without_folder(name: str) -> str:
+    return name.removeprefix(f"{PICTURES}/")
+
+
+def _write_metadata(raw: Path, public: Path, train: Record, test_images: list[Record]) -> None:
+    write_metadata(train, public / "train2019.json")
+    write_metadata(
+        {**{key: train[key] for key in ("info", "licenses")}, "images": test_images}, public / "test2019.json"
+    )
+    link_files([(raw / "val2019.json", public / "val2019.json")])
+
+
+def _write_answers(private: Path, public: Path, rows: Iterable[tuple[int, int]]) -> None:
+    answers = pd.DataFrame(rows, columns=["id", "predicted"])
+    write_csv(answers, private / "answers.csv")
+    write_csv(answers.assign(predicted=SAMPLE_CATEGORY), public / "kaggle_sample_submission.csv")
+
+
+def _pack(raw: Path, archives: Mapping[Path, Mapping[str, str]]) -> None:
+    """Write tar archives, each with the pictures that it maps from raw name to member name."""
+    left = {name for members in archives.values() for name in members}
+    opened = {path: tarfile.open(path, "w") for path in archives}  # noqa: SIM115
+    with progress.step("packing pictures", len(left)) as done:
+        for name, size, content in _pictures(raw, left):
+            for path, members in archives.items():
+                if name in members:
+                    member = tarfile.TarInfo(members[name])
+                    member.size = size
+                    opened[path].addfile(member, content)
+                    left.discard(name)
+                    done()
+    for archive in opened.values():
+        archive.close()
+    if left:
+        raise PreparationError(f"{len(left):,} pictures of the metadata are missing: {', '.join(sorted(left)[:3])}")
+
+
+def _pictures(raw: Path, wanted: Iterable[str]) -> Iterator[Member]:
+    """The pictures of training and validation set: from their folder if it was unpacked, else from the archive."""
+    if (raw / PICTURES).is_dir():
+        for path in (raw / name for name in sorted(wanted)):
+            if path.is_file():
+                with path.open("rb") as content:
+                    yield path.relative_to(raw).as_posix(), path.stat().st_size, content
+        return
+    try:
+        with tarfile.open(raw / f"{PICTURES}.tar.gz", "r|*") as archive:
+            for member in archive:
+                content = archive.extractfile(member) if member.isfile() else None
+                if content is not None:
+                    yield member.name.removeprefix("./"), member.size, content
+    except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
+        raise PreparationError(f"{PICTURES}.tar.gz can't be read: {error}") from error
