@@ -141,8 +141,11 @@ def description_tells_the_metric(competition: Competition, twin: Twin) -> None:
 
 
 def description_hides_its_origin(competition: Competition, twin: Twin) -> None:
-    """Neither Kaggle nor the competition is named, so that the text is the obfuscated variant as well."""
-    text = competition.description.lower()
+    """Neither Kaggle nor the competition is named, so that the text is the obfuscated variant as well.
+
+    The sample submission's file keeps its name.
+    """
+    text = competition.description.lower().replace(competition.sample_submission_file.lower(), "")
     for name in ("kaggle", competition.id.lower(), competition.title.lower()):
         _require(name not in text, f'description.md names "{name}"')
 
@@ -200,7 +203,7 @@ def missing_row_is_refused_by_name(competition: Competition, twin: Twin) -> None
     sample = _sample(competition, twin)
     lost = sample[competition.schema.id].iloc[-1]
     rest = sample[sample[competition.schema.id] != lost]
-    name = f"{lost!r:.50}" if isinstance(lost, str) else str(lost)
+    name = f"{lost!r:.50}".rstrip("'") if isinstance(lost, str) else str(lost)
     result = _validate(rest, twin)
     if competition.schema.ids_may_be_missing:
         _require(bool(result.warnings), "a missing row is neither refused nor warned of")
@@ -297,10 +300,12 @@ def _half_right(competition: Competition, twin: Twin) -> pd.DataFrame:
     """Answers in the first half of the rows of the gold submission, the sample's cells in the other."""
     gold, sample = _gold(competition, twin), _sample(competition, twin)
     key = competition.schema.id
-    columns = [column.name for column in competition.schema.columns]
+    keys = [name for name in (key, competition.schema.second_key) if name]
+    columns = [column.name for column in competition.schema.columns if column.name not in keys]
     wrong = gold[key].isin(gold[key].unique()[gold[key].nunique() // 2 :]) & gold[key].isin(sample[key])
     mixed = gold.astype(dict.fromkeys(columns, object))
-    mixed.loc[wrong, columns] = sample.drop_duplicates(key).set_index(key).loc[gold.loc[wrong, key], columns].to_numpy()
+    replacement = gold.loc[wrong, keys].merge(sample.drop_duplicates(keys), on=keys, how="left")
+    mixed.loc[wrong, columns] = replacement[columns].to_numpy()
     return mixed
 
 
