@@ -255,7 +255,7 @@ FORMATS: dict[str, Format] = {
     "class-numbers": Format("mlebench.cell_formats.class_numbers:check_class_numbers"),
     "id-list": Format("mlebench.cell_formats.id_list:check_id_list"),
     "label-list": Format("mlebench.cell_formats.label_list:check_label_list"),
-    "label-list-as-text": Format("mlebench.cell_formats.label_list:check_label_list", str),
+    "label-list-as-text": Format("mlebench.cell_formats.label_list:check_label_list", verbatim=True),
     "permutation": Format("mlebench.cell_formats.permutation:check_permutation", str),
     "run-lengths": Format("mlebench.cell_formats.run_lengths:check_run_lengths", str),
 }

@@ -27,7 +27,8 @@ def test_without_options_everything_is_taken(values):
 @pytest.mark.parametrize(
     ("values", "options", "expected"),
     [
-        (["a", None, ""], {"empty": False}, {"missing value": [1]}),
+        (["a", None, ""], {"empty": False}, {"missing value": [1, 2]}),
+        (["nan", " "], {"empty": False}, {}),
         ([1, 2], {"numbers": False}, {"not a label": [0, 1]}),
         ([1.0, np.nan], {"numbers": False}, {"not a label": [0]}),
         ([True, None, "x"], {"numbers": False}, {"not a label": [0]}),

@@ -14,7 +14,7 @@ from mlebench.cells import Context, Fault, as_text
 def check_label_list(values: pd.Series, context: Context) -> Iterator[Fault]:
     """Words parted by blanks; by default any words, any number of them, or none.
 
-    - `options.empty = false`: no cell may be missing
+    - `options.empty = false`: no cell may be missing or hold nothing
     - `options.all_empty = false`: at least one cell holds a word
     - `options.numbers = false`: no cell may be one that was read as a number or a boolean, which happens if each
       cell of the column is a number or missing
@@ -24,7 +24,7 @@ def check_label_list(values: pd.Series, context: Context) -> Iterator[Fault]:
     """
     options = context.column.options
     expected = options.get("expected", "labels parted by blanks")
-    missing = values.isna().to_numpy(dtype=bool)
+    missing = values.isna().to_numpy(dtype=bool) | (values == "").to_numpy(dtype=bool, na_value=False)
     if missing.any() and not options.get("empty", True):
         yield Fault("missing value", "is missing", missing, expected)
     is_text = np.fromiter((isinstance(cell, str) for cell in values), dtype=bool, count=len(values))
