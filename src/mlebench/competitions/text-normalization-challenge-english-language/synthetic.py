@@ -8,26 +8,8 @@ import numpy as np
 
 from mlebench.preparation.spoken_tokens import make_tokens, write_raw
 
-ONES = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-]
-ONES += ["seventeen", "eighteen", "nineteen"]
+ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+ONES += ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
 TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 WORDS = ["the", "river", "was", "built", "in", "and", "Müller", "giraffe", "of", "about", "O'Neil", "co-founder", "A"]
 LOST = ["NA", "null", "None", "nan", "N/A"]  # read as missing cells by the published preparation
@@ -57,7 +39,7 @@ def _token(rng: np.random.Generator) -> tuple[str, str, str]:
     if kind < 0.84:
         return "CARDINAL", str(number), _spoken(number)
     if kind < 0.88:
-        day, month, year = rng.integers(1, 29), rng.choice(MONTHS), rng.integers(13, 20)
+        day, month, year = int(rng.integers(1, 29)), rng.choice(MONTHS), int(rng.integers(13, 20))
         return "DATE", f"{day} {month} {year}00", f"the {_spoken(day)} of {month} {_spoken(year)} hundred".lower()
     if kind < 0.92:
         unit = str(rng.choice(list(UNITS)))
