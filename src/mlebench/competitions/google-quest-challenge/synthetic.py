@@ -48,10 +48,12 @@ FILLERS = [
     *("the", "a", "it's", "printf;", "router", "$\\alpha$", "<code>", "100%", "&lt;", "Linux", "na\u00efve", "C++"),
     *('"x"', "\u03bb", "\u2192", "tab\tin", "line\nbreak", "end,"),
 ]
+LEAST = 60  # examples, so that all targets vary among a tenth of them
 MARKS = [f"{name.split('_')[-1]}{number}" for number, name in enumerate(TARGETS)]  # a word for each target
 
 
 def make_raw(raw: Path, rng: np.random.Generator, size: int) -> None:
+    size = max(size, LEAST)
     further = max(2, size // 12)
     pairs = _pairs(rng, size + further)
     train, test = pairs.iloc[:size], pairs.iloc[size:]
@@ -76,7 +78,8 @@ def _pairs(rng: np.random.Generator, rows: int) -> pd.DataFrame:
     pairs.insert(7, "answer_user_page", [f"https://{h}/users/{u}" for h, u in zip(pairs["host"], users, strict=True)])
     pairs["qa_id"] = np.cumsum(rng.integers(1, 4, rows))
     rated = pd.DataFrame(_scaled(rng, ratings), columns=TARGETS)
-    rated["question_type_spelling"] = np.where(rng.random(rows) < 0.02, 0.666666666666667, 0.0)
+    rare = (rng.random(rows) < 0.02) | (np.arange(rows) < 2)
+    rated["question_type_spelling"] = np.where(rare, 0.666666666666667, 0.0)
     return pd.concat([pairs, rated], axis=1)
 
 

@@ -23,14 +23,15 @@ CONCEPTS = [
     ["image", "picture", "frame"],
     ["null", "zero", "empty, void"],
 ]
+LEAST = 20  # examples, so that the test has several
 HEADS = ["device", "method", "system", 'member "a"', "of pollution", ""]
 
 
 def make_raw(raw: Path, rng: np.random.Generator, size: int) -> None:
+    size = max(size, LEAST)
     pairs = _pairs(rng, size + max(2, size // 25))
     train, test = pairs.iloc[:size].copy(), pairs.iloc[size:].drop(columns="score")
-    if size > 20:
-        train.loc[3, "target"] = "null"  # a word that pandas takes for a missing one
+    train.loc[3, "target"] = "null"  # a word that pandas takes for a missing one
 
     write_csv(train, raw / "train.csv")
     write_csv(test, raw / "test.csv")
