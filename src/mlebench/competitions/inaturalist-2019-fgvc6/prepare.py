@@ -27,7 +27,6 @@ Member = tuple[str, int, IO[bytes]]  # name, size and content of a picture
 
 def prepare(raw: Path, public: Path, private: Path) -> None:
     metadata = _read(raw / "train2019.json")
-    require_unique(pd.Series([image["file_name"] for image in metadata["images"]], name="file_name"))
     train, test = hold_out_of_each(pairs_by_category(metadata), few=5, share=0.12)
     _write_metadata(raw, public, with_pairs(metadata, train), [_in_test(image) for _, image in test])
     _write_answers(private, public, [(image["id"], annotation["category_id"]) for annotation, image in test])
@@ -56,6 +55,7 @@ def _read(file: Path) -> Record:
         raise PreparationError(f"{file} can't be read: {error}") from error
     if lost := {"annotations", "categories", "images", "info", "licenses"} - set(metadata):
         raise PreparationError(f"{file} lacks {', '.join(sorted(lost))}")
+    require_unique(pd.Series([image["file_name"] for image in metadata["images"]], name="file_name"))
     return metadata
 
 
