@@ -107,7 +107,9 @@ def test_the_editions_lie_side_by_side(both):
     assert "level" in (first.public / "test.csv").read_text()
     assert "level" not in (second.public / "test.csv").read_text()
     assert (first.manifest()["edition"], second.manifest()["edition"]) == ("v1", "v2.1")
-    assert (second.public / "description.md").read_text() == "How high is the water, really?"
+    assert (
+        second.public / "description.md"
+    ).read_text() == "Title: River levels\n\nOrigin: river-levels\n\nHow high is the water, really?"
 
 
 def test_files_that_both_have_are_stored_once(both):

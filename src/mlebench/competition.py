@@ -145,8 +145,15 @@ class Competition:
 
     @property
     def description(self) -> str:
-        """The text that the agent reads."""
+        """What is asked, told without naming the competition or its host: the obfuscated variant."""
         return self.description_path.read_text(encoding="utf-8")
+
+    @property
+    def named_description(self) -> str:
+        """The same under a header with title and origin: what agents read unless a run is obfuscated."""
+        year = f" of {self.year}" if self.year else ""
+        origin = f"This is the competition{year} at https://www.kaggle.com/c/{self.id}" if self.is_built_in else self.id
+        return f"Title: {self.title}\n\nOrigin: {origin}\n\n{self.description}"
 
     @property
     def division(self) -> str:

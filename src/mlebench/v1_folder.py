@@ -40,6 +40,11 @@ class V1Competition(Competition):
         return self.folder / Path(self.description_file).name
 
     @property
+    def named_description(self) -> str:
+        """The text as it is: such a folder has one variant."""
+        return self.description
+
+    @property
     def prepare(self) -> PrepareFunction:
         """The function that `preparer` names."""
         return self._import(self.preparer)

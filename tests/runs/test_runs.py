@@ -100,6 +100,56 @@ def test_the_whole_configuration_is_disclosed(agent, run):
     assert config.network == ("none" if SANDBOX == "bubblewrap" else "open")
 
 
+SHOW = "print(open(DATA + '/description.md').read(), os.environ['COMPETITION_ID'])\n"
+
+
+def test_agents_are_told_which_competition_it_is(agent, run):
+    folder = run(agent(SHOW))
+    told = (AttemptFolder(folder, IDS[0], 0).path / "output.txt").read_text()
+    assert "Title: Spaceship Titanic" in told
+    assert "https://www.kaggle.com/c/spaceship-titanic" in told
+
+
+@pytest.mark.skipif(SANDBOX == "none", reason="there is no sandbox here")
+def test_an_obfuscated_run_does_not_tell(agent, run):
+    folder = run(agent(SHOW), obfuscated=True)
+    told = (AttemptFolder(folder, IDS[0], 0).path / "output.txt").read_text().lower()
+    assert "## metric" in told
+    assert not any(word in told for word in ("spaceship titanic", "spaceship-titanic", "kaggle"))
+    assert json.loads((folder / "run.json").read_text())["obfuscated"] is True
+
+
+def test_a_run_without_sandbox_cannot_be_obfuscated(agent, run):
+    with pytest.raises(UsageError, match="--obfuscated needs one"):
+        run(agent(SHOW), obfuscated=True, sandbox="none")
+
+
+@pytest.mark.parametrize("edition", ["v1", "v2"])
+def test_an_edition_is_run_validated_and_graded_as_such(agent, tmp_path, edition):
+    competition = catalog.get("nomad2018-predict-transparent-conductors")
+    prepare(Dataset(competition.in_edition(edition), tmp_path / "data"), Synthetic(rows=60))
+    backwards = "import subprocess\nlines = open(DATA + '/sample_submission.csv').read().split()\n"
+    backwards += "open(OUT, 'w').write('\\n'.join([lines[0], *lines[:0:-1]]))\n"
+    validate = (
+        "import urllib.request as u\nprint(u.urlopen(u.Request(os.environ['VALIDATION_URL'], open(OUT, 'rb').read(), "
+    )
+    validate += "{'Content-Type': 'text/csv'})).read().decode())\n"
+    folder, _ = plan_run(
+        agent=agent(backwards + validate),
+        competitions=[competition],
+        data_dir=tmp_path / "data",
+        runs_dir=tmp_path,
+        sandbox=SANDBOX,
+        edition=edition,
+    )
+    execute(folder, lambda _: None)
+    _, grade = state_and_grade(folder, competition.id)
+    assert grade["valid_submission"] is (edition == "v2")
+    assert grade["edition"] == {"v1": "v1", "v2": "v2.1"}[edition] == read_config(folder).edition
+    output = (AttemptFolder(folder, competition.id, 0).path / "output.txt").read_text()
+    assert ("Submission is valid" in output) is (edition == "v2"), output
+
+
 def test_validation_calls_are_counted(agent, run):
     program = COPY + (
         "import json, urllib.request\n"

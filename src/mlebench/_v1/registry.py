@@ -97,7 +97,7 @@ def _adapted(dataset: Dataset) -> Competition:
     return Competition(
         id=core.id,
         name=core.title,
-        description=core.description,
+        description=core.named_description,
         grader=Grader(core.metric.title, core.grade if isinstance(core, V1Competition) else GradeFrames(dataset)),
         answers=dataset.private / core.answers_file,
         sample_submission=dataset.sample_submission,

@@ -61,11 +61,21 @@ def _summary(competition: Competition) -> dict[str, Any]:
 
 @click.command()
 @click.argument("competition_id", metavar="COMPETITION")
+@click.option("--text", is_flag=True, help="Print the description that agents read.")
+@click.option("--obfuscated", is_flag=True, help="With --text: without the header that names the competition.")
 @edition_option
 @competitions_option
 @data_dir_option
 @json_option
-def show(competition_id: str, edition: str, folders: tuple[Path, ...], data_dir: Path | None, as_json: bool) -> None:
+def show(
+    competition_id: str,
+    text: bool,
+    obfuscated: bool,
+    edition: str,
+    folders: tuple[Path, ...],
+    data_dir: Path | None,
+    as_json: bool,
+) -> None:
     """Show the facts of one COMPETITION.
 
     Task, metric and direction, medal table, sizes, what a submission looks like, known issues, and whether its
@@ -74,6 +84,9 @@ def show(competition_id: str, edition: str, folders: tuple[Path, ...], data_dir:
     from mlebench.cli.options import dataset_of
 
     dataset = dataset_of(competition_id, folders, data_dir, edition)
+    if text:
+        click.echo(dataset.competition.description if obfuscated else dataset.competition.named_description, nl=False)
+        return
     facts = {**_summary(dataset.competition), **_details(dataset.competition)}
     facts["prepared"] = str(dataset.prepared) if dataset.is_prepared else None
     facts["source"] = dataset.source if dataset.is_prepared else None

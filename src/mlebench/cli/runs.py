@@ -75,6 +75,7 @@ def agents(as_json: bool) -> None:
 @click.option("--processes", type=click.IntRange(min=1), default=4096, show_default=True, help="Limit of an attempt.")
 @click.option("--disk", type=Size(), help="Disk limit of an attempt, such as 100GB. Default: a share of what is free.")
 @click.option("--set", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of the agent.")
+@click.option("--obfuscated", is_flag=True, help="The description names neither the competition nor its host.")
 @click.option("--name", help="Name of the run. Default: time and agent.")
 @click.option(
     "--resume", metavar="RUN", help="Go on with a run, by name or path; other options are those it began with."
@@ -97,6 +98,7 @@ def run(
     processes: int,
     disk: int | None,
     parameters: tuple[str, ...],
+    obfuscated: bool,
     name: str | None,
     resume: str | None,
     edition: str,
@@ -140,6 +142,7 @@ def run(
             name=name,
             agent_parameters=_parameters(parameters),
             edition=edition,
+            obfuscated=obfuscated,
         )
         for warning in warnings:
             click.secho(f"Warning: {warning}", fg="yellow", err=True)

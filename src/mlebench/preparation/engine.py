@@ -76,7 +76,7 @@ def _prepare_in(work: Path, dataset: Dataset, source: Source) -> None:
         source.fetch(competition, raw)
     with progress.step(f"{competition.id}: preparing", 1):
         run_prepare(competition, raw, public, private)
-    (public / "description.md").write_text(competition.description, encoding="utf-8")
+    (public / "description.md").write_text(competition.named_description, encoding="utf-8")
     write_manifest(competition, prepared, source.describe())
     _share_files(prepared, dataset)
 

@@ -101,6 +101,7 @@ def disclosure(results: RunResults) -> list[Fact]:
         "attempts at a time": str(run.workers),
         "executor": run.executor,
         "edition": run.edition,
+        "description": "obfuscated" if run.obfuscated else "named",
         "source of the data": ", ".join(sources),
         "data": run.data_dir,
         "seeds": str(run.seeds),

@@ -73,11 +73,10 @@ def _begin(folder: AttemptFolder) -> AttemptState:
 
 
 def _run_agent(folder: AttemptFolder, config: RunConfig) -> Outcome:
-    competition = catalog.get(folder.competition_id, tuple(map(Path, config.competition_folders)))
     dataset = _dataset(config, folder.competition_id)
     agent = agents.get(config.agent)
     write_text(folder.path / "instructions.txt", instructions(config))
-    with _validation_service(competition, dataset.public, folder.path / "validations.jsonl") as socket:
+    with _validation_service(dataset.competition, dataset.public, folder.path / "validations.jsonl") as socket:
         world = World(
             data=dataset.public,
             submission=folder.path / "submission",
@@ -87,10 +86,11 @@ def _run_agent(folder: AttemptFolder, config: RunConfig) -> Outcome:
             home_files={
                 "instructions.txt": folder.path / "instructions.txt",
                 "validate_submission.sh": Path(validation.__file__).with_name("validate_submission.sh"),
+                **({"data/description.md": dataset.competition.description_path} if config.obfuscated else {}),
             },
             sockets={VALIDATION_PORT: socket},
             environment={
-                "COMPETITION_ID": competition.id,
+                "COMPETITION_ID": "competition" if config.obfuscated else dataset.competition.id,
                 "TIME_LIMIT_SECS": f"{config.time_limit_seconds:g}",
                 "SEED": str(folder.seed),
                 **agent.variables(config.agent_parameters),

@@ -41,6 +41,7 @@ def plan_run(
     name: str | None = None,
     agent_parameters: dict[str, str] | None = None,
     edition: str = "v1",
+    obfuscated: bool = False,
 ) -> tuple[Path, list[str]]:
     """Check everything that can be checked before the first attempt, write run.json, return folder and warnings.
 
@@ -51,6 +52,10 @@ def plan_run(
     chosen.require_packages()
     chosen.variables(agent_parameters)
     sandbox, warnings = choose_sandbox(sandbox, chosen.built_in)
+    if obfuscated and sandbox == "none":
+        raise UsageError(
+            "without a sandbox the agent can't be kept from the competition's name: --obfuscated needs one"
+        )
     datasets = [Dataset(competition.in_edition(edition), data_dir.absolute()) for competition in competitions]
     _require_prepared(datasets)
     created = datetime.now(UTC)
@@ -75,6 +80,7 @@ def plan_run(
         processes=processes,
         disk_bytes=disk_bytes or disk_share(runs_dir.absolute(), workers),
         edition=REVISIONS[edition],
+        obfuscated=obfuscated,
         sources={dataset.competition.id: dataset.source for dataset in datasets},
         network="open" if sandbox == "none" else "none",
         hardware=hardware(),

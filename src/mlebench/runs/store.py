@@ -39,6 +39,7 @@ class RunConfig:
     processes: int | None = None
     disk_bytes: int | None = None
     edition: str = "v1"
+    obfuscated: bool = False  # the description names neither the competition nor its host
     sources: dict[str, str] = field(default_factory=dict)
     network: str | None = None  # none or open
     model: str | None = None
@@ -192,6 +193,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 _FROM_JSON: dict[str, Callable[[Any], object]] = {  # by the annotation of a field
     "str": _text,
+    "bool": bool,
     "int": int,
     "float": float,
     "list[str]": _texts,

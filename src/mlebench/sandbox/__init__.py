@@ -24,9 +24,9 @@ class World:
     """All that a program in a sandbox may see and use, as paths of the host.
 
     Inside stand `/home/data` (read-only), `/home/submission`, `/home/code`, `/home/logs` (writable, kept),
-    `/home/agent` (read-only), and the read-only files of `home_files` directly below `/home`. Each port of
-    `sockets` listens on the inside's localhost and leads to a Unix socket of the host. `python` is the prefix
-    of a Python environment that must work inside under the same path (read-only).
+    `/home/agent` (read-only), and the read-only files of `home_files` below `/home`, which may take the place
+    of one of `data`. Each port of `sockets` listens on the inside's localhost and leads to a Unix socket of the
+    host. `python` is the prefix of a Python environment that must work inside under the same path (read-only).
     """
 
     data: Path
