@@ -175,6 +175,16 @@ def test_what_a_schema_cannot_say(files):
     assert [p.kind for p in files(GOOD.replace("0.2", "0.5"), extra_check=no_halves).problems] == ["half"]
 
 
+def test_columns_in_a_fixed_order(files):
+    schema = Schema(id="id", columns=(Column("p"), Column("q")), fixed_columns=True)
+    good = "id,p,q\na,1,2\nb,1,2\nc,1,2\nd,1,2\n"
+    assert files(good, schema, sample=good).valid
+    assert files(good.replace("id,p,q", "id,p,q,r").replace("2\n", "2,3\n"), schema).valid
+    (problem,) = files(good.replace("id,p,q", "id,q,p"), schema).problems
+    assert problem.kind == "column order"
+    assert "'q' stands in the place of 'p'" in problem.message
+
+
 def test_missing_and_repeated_ids_where_they_are_allowed(files):
     schema = Schema(id="id", columns=(Column("p"),), ids_may_be_missing=True, ids_may_repeat=True)
     result = files("id,p\na,1\na,2\n", schema)

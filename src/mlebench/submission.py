@@ -47,6 +47,7 @@ class Schema:
     ids_may_repeat: bool = False
     extra_columns: bool = True
     id_first: bool = False
+    fixed_columns: bool = False  # the columns stand in the order of the schema
     fixed_order: bool = False  # rows stand in the order of the sample submission
     row_sum: float | None = None  # what the columns of a row must add up to
     row_sum_tolerance: float = 1.1e-5
@@ -157,7 +158,7 @@ def _row_limit(schema: Schema, sample_rows: int) -> int:
 
 
 def read_sample(path: Path, schema: Schema) -> pd.DataFrame:
-    """The required columns of the sample submission, a CSV file or a zip of one, cached by path, time and size."""
+    """The required columns of the sample submission, a CSV file or an archive of one, cached by path, time and size."""
     try:
         stat = path.stat()
     except OSError as error:
@@ -212,7 +213,9 @@ def _read(path: Path, schema: Schema, max_rows: int | None) -> pd.DataFrame:
     if max_rows is not None and len(table) > max_rows:
         raise InvalidSubmission([Problem("row count", f"there are more than {max_rows:,} rows", "one for each id")])
     # An index that pandas took from rows with one field more than the header is dropped, as v1 does.
-    return table.rename(columns=schema.usual_names).reset_index(drop=True)[schema.names]
+    table = table.rename(columns=schema.usual_names).reset_index(drop=True)
+    required = set(schema.names)
+    return table[[name for name in table.columns if name in required]]  # graders may go by the file's order
 
 
 def reading_options(schema: Schema) -> dict[str, Any]:
@@ -304,6 +307,11 @@ def _header_form_problems(header: Sequence[str], schema: Schema) -> Iterator[Pro
         )
     if not missing and schema.id_first and header[0] != schema.id:
         yield Problem("column order", f"the first column is {header[0]!r}", f"{schema.id!r} first")
+    if not missing and schema.fixed_columns:
+        places = zip([name for name in header if name in known], schema.names, strict=False)
+        other = [f"{found!r} stands in the place of {name!r}" for found, name in places if found != name]
+        if other:
+            yield Problem("column order", f"{len(other)} columns are out of order: {other[0]}", f"columns {expected}")
 
 
 # --- ids
