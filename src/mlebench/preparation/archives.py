@@ -138,9 +138,14 @@ def _is_junk(member: zipfile.ZipInfo) -> bool:
     return member.filename.startswith("__MACOSX/")
 
 
+def leads_outside(name: str) -> bool:
+    """Whether a member of this name would be written outside the folder that it is extracted into."""
+    path = PurePosixPath(name.replace("\\", "/"))
+    return path.is_absolute() or ".." in path.parts or not path.parts or ":" in path.parts[0]
+
+
 def _refused(member: zipfile.ZipInfo) -> str:
-    path = PurePosixPath(member.filename.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts or not path.parts or ":" in path.parts[0]:
+    if leads_outside(member.filename):
         return "would be written outside the folder"
     if stat.S_ISLNK(member.external_attr >> 16):
         return "is a link"

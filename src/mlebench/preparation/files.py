@@ -22,6 +22,7 @@ import pandas as pd
 from mlebench.errors import PreparationError
 from mlebench.preparation import progress
 from mlebench.preparation.archives import unzip, zip_files
+from mlebench.preparation.seven_zip import un7zip
 from mlebench.tables import read_csv, write_csv
 
 _FICLONE = 0x40049409
@@ -30,7 +31,7 @@ Table = TypeVar("Table", pd.DataFrame, pd.Series)
 
 
 def unpack(raw: Path, archive: str) -> Path:
-    """The folder that holds the members of the zip `raw`/`archive`, unpacked once.
+    """The folder that holds the members of the zip or 7z archive `raw`/`archive`, unpacked once.
 
     Raises PreparationError if it is missing or damaged.
     """
@@ -41,7 +42,7 @@ def unpack(raw: Path, archive: str) -> Path:
             raise PreparationError(f"{archive} is missing in {raw}")
         partial = folder.with_name(folder.name + ".partial")
         shutil.rmtree(partial, ignore_errors=True)
-        unzip(path, partial)
+        (un7zip if path.suffix == ".7z" else unzip)(path, partial)
         partial.rename(folder)
     return folder
 

@@ -1,0 +1,165 @@
+"""7z archives: what is written comes out again, what others wrote is read, what is damaged or hostile is refused."""
+
+import io
+import stat
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mlebench.errors import PreparationError
+from mlebench.preparation.files import unpack
+from mlebench.preparation.seven_zip import un7zip, write_7z
+
+# Made by py7zr with x86 and LZMA2, its default, and a packed header.
+BY_OTHERS = Path(__file__).parent.parent / "conformance" / "fixtures" / "invasive-species-monitoring" / "raw.zip"
+# Made by py7zr, too: one file "a.txt" with the content "hello, hello, hello", packed by different methods.
+SMALL = {
+    "copied": (
+        "377abcaf271c000488a9d1df13000000000000004200000000000000ae342c1668656c6c6f2c2068656c6c6f2c2068656c6c"
+        "6f0104060001091300070b01000101000c1300080a019fa1ca0900000501110d0061002e007400780074000000140a010050"
+        "8bc997d679dd0115060100208080810000"
+    ),
+    "LZMA": (
+        "377abcaf271c0004f81b255d13000000000000004a00000000000000b100a88600341949ee8def8c87327f5db7ffffbc6400"
+        "000104060001091300070b01000123030101055d000000010c1300080a019fa1ca0900000501110d0061002e007400780074"
+        "000000140a010070cdd097d679dd0115060100208080810000"
+    ),
+    "LZMA2 after delta": (
+        "377abcaf271c0004aa92bf1c17000000000000004e000000000000000ed5ff6de00012000f5d0034193c804fe7978ff5cab1"
+        "cb27a000000104060001091700070b010002212101182103010101000c131300080a019fa1ca0900000501190100110d0061"
+        "002e007400780074000000140a01005070d797d679dd0115060100208080810000"
+    ),
+    "BZip2": (
+        "377abcaf271c0004847799f02d0000000000000044000000000000001ec3bccf425a68393141592653599c453ed300000391"
+        "0040040244a00021223030065227e454585dc914e142427114fb4c0104060001092d00070b010001030402020c1300080a01"
+        "9fa1ca0900000501110d0061002e007400780074000000140a0100700ed997d679dd0115060100208080810000"
+    ),
+}
+
+NAMES = st.text(st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="/\\:."), min_size=1, max_size=8)
+FAST = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def write(path, members):
+    write_7z(path, ((name, io.BytesIO(content)) for name, content in members.items()))
+    return path
+
+
+def read(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@FAST
+@given(st.dictionaries(NAMES, st.binary(max_size=300), max_size=12))
+def test_what_is_written_comes_out_again(tmp_path_factory, members):
+    folder = tmp_path_factory.mktemp("7z")
+    members = {f"folder/{name}": content for name, content in members.items()}
+    un7zip(write(folder / "a.7z", members), folder / "out")
+    assert read(folder / "out") == members
+
+
+def test_files_larger_than_a_chunk_and_numbers_of_several_bytes(tmp_path):
+    members = {f"{n}": bytes([n % 251]) * n * n for n in range(0, 1500, 97)}
+    archive = write(tmp_path / "a.7z", members)
+    un7zip(archive, tmp_path / "out")
+    assert read(tmp_path / "out") == members
+    assert archive.read_bytes() == write(tmp_path / "b.7z", members).read_bytes()
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_archives_of_each_method(kind, tmp_path):
+    (tmp_path / "a.7z").write_bytes(bytes.fromhex(SMALL[kind]))
+    un7zip(tmp_path / "a.7z", tmp_path / "out")
+    assert read(tmp_path / "out") == {"a.txt": b"hello, hello, hello"}
+
+
+@pytest.fixture
+def by_others(tmp_path):
+    with zipfile.ZipFile(BY_OTHERS) as raw:
+        (tmp_path / "train.7z").write_bytes(raw.read("train.7z"))
+    return tmp_path / "train.7z"
+
+
+def test_an_archive_that_others_wrote(by_others, tmp_path):
+    found = read(unpack(tmp_path, "train.7z"))
+    assert set(found) == {f"train/{number}.jpg" for number in range(1, 51)}
+    assert all(content.startswith(b"\xff\xd8") and content.endswith(b"\xff\xd9") for content in found.values())
+
+
+@pytest.mark.parametrize("length", [0, 5, 31, 32, 33, 500, -1])
+def test_what_is_cut_off_is_refused(by_others, tmp_path, length):
+    by_others.write_bytes(by_others.read_bytes()[:length])
+    with pytest.raises(PreparationError, match="no readable 7z archive"):
+        un7zip(by_others, tmp_path / "out")
+
+
+@FAST
+@given(st.integers(0, 2945), st.integers(1, 255))
+def test_a_changed_byte_is_noticed(by_others, tmp_path, place, change):
+    content = bytearray(by_others.read_bytes())
+    content[place % len(content)] ^= change
+    (tmp_path / "changed.7z").write_bytes(content)
+    if place in (6, 7):  # the version of the format
+        return
+    with pytest.raises(PreparationError):
+        un7zip(tmp_path / "changed.7z", tmp_path / "out")
+
+
+@FAST
+@given(st.data())
+def test_headers_of_garbage_are_refused(tmp_path, data):
+    """Checksums are right, so that the header's content is what is looked at."""
+    header = bytearray(_header(write(tmp_path / "a.7z", {"a": b"x" * 50, "b": b"", "c": b"yz"})))
+    for _ in range(data.draw(st.integers(1, 3))):
+        header[data.draw(st.integers(0, len(header) - 1))] = data.draw(st.integers(0, 255))
+    _replace_header(tmp_path / "a.7z", bytes(header))
+    try:
+        un7zip(tmp_path / "a.7z", tmp_path / "out")
+    except PreparationError:
+        return
+
+
+@pytest.mark.parametrize("name", ["../evil.txt", "/evil.txt", "a/../../evil.txt", "..\\evil.txt", "C:/evil.txt"])
+def test_paths_outside_are_refused(name, tmp_path):
+    with pytest.raises(PreparationError, match="outside"):
+        un7zip(write(tmp_path / "a.7z", {"good.txt": b"x", name: b"x"}), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_links_are_refused(tmp_path):
+    header = _header(write(tmp_path / "a.7z", {"link": b"/etc/passwd"}))
+    mode = struct.pack("<H", stat.S_IFREG | 0o644)
+    assert header.count(mode) == 1
+    _replace_header(tmp_path / "a.7z", header.replace(mode, struct.pack("<H", stat.S_IFLNK | 0o777)))
+    with pytest.raises(PreparationError, match="'link' is a link"):
+        un7zip(tmp_path / "a.7z", tmp_path / "out")
+
+
+@pytest.mark.parametrize(("method", "message"), [("06f10701", "encrypted"), ("030401", "unsupported method 030401")])
+def test_methods_that_are_not_read_are_named(method, message, tmp_path):
+    code = bytes.fromhex(method)
+    header = _header(write(tmp_path / "a.7z", {"a": b"x"}))
+    known = bytes([0x21, 0x21])  # a method of one byte that has settings, and LZMA2
+    assert header.count(known) == 1
+    _replace_header(tmp_path / "a.7z", header.replace(known, bytes([0x20 | len(code)]) + code))
+    with pytest.raises(PreparationError, match=message):
+        un7zip(tmp_path / "a.7z", tmp_path / "out")
+
+
+def _header(archive):
+    content = archive.read_bytes()
+    offset, size = struct.unpack("<QQ", content[12:28])
+    return content[32 + offset : 32 + offset + size]
+
+
+def _replace_header(archive, header):
+    content = archive.read_bytes()
+    (offset,) = struct.unpack("<Q", content[12:20])
+    start = struct.pack("<QQI", offset, len(header), zlib.crc32(header))
+    checksum = struct.pack("<I", zlib.crc32(start))
+    archive.write_bytes(content[:8] + checksum + start + content[32 : 32 + offset] + header)
