@@ -93,6 +93,11 @@ def second_class(value):
     return whole(change)
 
 
+def other_cells(table):
+    """Under the names of the columns the cells of those from the last to the first."""
+    return table[[table.columns[0], *table.columns[:0:-1]]].set_axis(table.columns, axis=1)
+
+
 def in_two_rows(table):
     """The first box of each picture, and below it the others."""
     boxes = table["PredictionString"].str.split(" ")
@@ -115,6 +120,7 @@ TAXI, TITANIC, TABULAR = "new-york-city-taxi-fare-prediction", "spaceship-titani
 NOMAD, SPOOKY, LEAF = "nomad2018-predict-transparent-conductors", "spooky-author-identification", "leaf-classification"
 APTOS, BIRDS, STANFORD = "aptos2019-blindness-detection", "mlsp-2013-birds", "stanford-covid-vaccine"
 FASHION, TWEETS = "h-and-m-personalized-fashion-recommendations", "tweet-sentiment-extraction"
+TOXIC = "jigsaw-toxic-comment-classification-challenge"
 INSULTS, PATENTS = "detecting-insults-in-social-commentary", "us-patent-phrase-to-phrase-matching"
 SALT, CHEST = "tgs-salt-identification-challenge", "vinbigdata-chest-xray-abnormalities-detection"
 
@@ -262,6 +268,14 @@ CASES = [
     (PATENTS, first("inf"), "not finite"),
     (PATENTS, first(""), "missing value"),
     (PATENTS, first("1e400"), "not finite or not a number"),
+    (TOXIC, whole(lambda table: table[["toxic", "id", *table.columns[2:]]]), UNCHANGED),
+    (TOXIC, whole(lambda table: table[table.columns[::-1]]), whole(other_cells)),
+    (TOXIC, every(lambda cell: str(-1e3 * float(cell)), "threat"), every(lambda cell: str(-float(cell)), "threat")),
+    (TOXIC, whole(lambda table: pd.concat([table, table.tail(1)])), "row count"),
+    (TOXIC, whole(lambda table: table.iloc[1:]), "row count"),
+    (TOXIC, whole(lambda table: table.assign(further=0)), "extra column"),
+    (TOXIC, last("", "insult"), "missing value"),
+    (TOXIC, last("inf", "insult"), "not finite"),
     (TWEETS, every(blanks("\n")), UNCHANGED),
     (TWEETS, every(str.upper), UNCHANGED),
     (TWEETS, every(lambda cell: f"{cell} {cell}"), UNCHANGED),
