@@ -58,7 +58,7 @@ def test_help_and_list_import_little():
             {
                 *("mlebench", "mlebench.cli", "mlebench.errors", "mlebench.cli.catalog", "mlebench.cli.options"),
                 *("mlebench.cli.output", "mlebench.catalog", "mlebench.competition", "mlebench.dataset"),
-                *("mlebench.preparation", "mlebench.preparation.progress"),
+                *("mlebench.preparation", "mlebench.preparation.progress", "mlebench.leaderboard"),
             },
         ),
     ):

@@ -34,14 +34,27 @@ def list_(
     if as_json:
         show_json([_summary(competition) for competition in chosen])
         return
-    widths = [max([len(c.id) for c in chosen], default=0), max([len(c.category) for c in chosen], default=0)]
-    for c in chosen:
-        direction = "higher" if c.metric.higher_is_better else "lower"
-        click.echo(f"{c.id:{widths[0]}}  {c.complexity:6}  {c.category:{widths[1]}}  {c.metric.title} ({direction})")
+    rows = [_row(competition) for competition in chosen]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        click.echo("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
     click.echo(f"{len(chosen)} competition{'' if len(chosen) == 1 else 's'}", err=True)
 
 
+def _row(competition: Competition) -> list[str]:
+    board = competition.leaderboard
+    return [
+        competition.id,
+        competition.complexity,
+        competition.category,
+        f"{board.teams:,} teams" if board else "",
+        "v1, v2" if competition.differs_in_v2 else "v1",
+        f"{competition.metric.title} ({'higher' if competition.metric.higher_is_better else 'lower'})",
+    ]
+
+
 def _summary(competition: Competition) -> dict[str, Any]:
+    board = competition.leaderboard
     return {
         "id": competition.id,
         "title": competition.title,
@@ -54,6 +67,8 @@ def _summary(competition: Competition) -> dict[str, Any]:
         "awards_medals": competition.awards_medals,
         "metric": competition.metric.title,
         "higher_is_better": competition.metric.higher_is_better,
+        "teams": board.teams if board else None,
+        "issues": len(competition.issues),
         "editions": ["v1", "v2"] if competition.differs_in_v2 else ["v1"],
         "folder": str(competition.folder),
     }
@@ -108,7 +123,6 @@ def _details(competition: Competition) -> dict[str, Any]:
         medals = {name: {"position": positions[name], "score": getattr(board, name)} for name in positions}
     schema = asdict(competition.schema)
     return {
-        "teams": board.teams if board else None,
         "medals": medals,
         "median": board.median if board else None,
         "best": board.scores[0] if board else None,
