@@ -27,7 +27,7 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
 
 def _training_names(names: pd.Series) -> pd.Series:
     """Kind and number, which counts from 0 for each kind."""
-    kinds = pd.Series(np.where(_contains(names, "cat"), "cat", "dog"))
+    kinds = pd.Series(np.where(_contains(names, "cat"), "cat", "dog"), dtype=str)
     return kinds + "." + kinds.groupby(kinds).cumcount().map(str) + ".jpg"
 
 
