@@ -37,7 +37,7 @@ def _battle(rng: np.random.Generator) -> dict[str, object]:
     turns = int(rng.choice([1, 2, 3], p=[0.85, 0.1, 0.05]))
     lengths = rng.integers(2, 25, 2)
     answers = [
-        [_answer(rng, STRENGTHS[model], int(length)) for _ in range(turns)]
+        [_answer(rng, float(STRENGTHS[model]), int(length)) for _ in range(turns)]
         for model, length in zip(models, lengths, strict=True)
     ]
     lead = STRENGTHS[models[0]] - STRENGTHS[models[1]] + 0.05 * (lengths[0] - lengths[1])
