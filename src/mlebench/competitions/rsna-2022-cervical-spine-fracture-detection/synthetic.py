@@ -21,7 +21,7 @@ def make_raw(raw: Path, rng: np.random.Generator, size: int) -> None:
     numbers = rng.choice(np.arange(1, 10 * size + 100), size + 1, replace=False)
     studies = [f"1.2.826.0.1.3680043.{number}" for number in numbers]
     broken = rng.random((size + 1, 7)) < FRACTURES * 1.2
-    overall = broken.any(axis=1)
+    overall = np.asarray(broken.any(axis=1))
     gaps = rng.integers(3, 11, (size + 1, 7, 2))  # upper left corner of the gap in each vertebra
     labels = pd.DataFrame(np.column_stack([overall, broken]).astype(int), columns=LABELS)
     labels.insert(0, "StudyInstanceUID", studies)
