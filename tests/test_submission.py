@@ -1,5 +1,6 @@
 """Validation: CSV as users write it, every kind of problem with rows and values, and hostile files."""
 
+import io
 import resource
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from mlebench import file_guard
 from mlebench.errors import CompetitionError
+from mlebench.preparation.seven_zip import write_7z
 from mlebench.submission import Column, Schema, validate
 
 SCHEMA = Schema(id="id", columns=(Column("p", minimum=0, maximum=1),))
@@ -212,6 +214,23 @@ def test_the_sample_submission_may_be_zipped(tmp_path):
         archive.writestr("sample.csv", "id,p\na,0\nb,0\nc,0\ne,0\n")
     result = validate(tmp_path / "submission.csv", SCHEMA, tmp_path / "sample.csv.zip")
     assert [problem.kind for problem in result.problems] == ["unknown id", "missing id"]
+
+
+def test_the_sample_submission_may_be_packed_as_7z(tmp_path):
+    (tmp_path / "submission.csv").write_text(GOOD)
+    write_7z(tmp_path / "sample.csv.7z", [("sample.csv", io.BytesIO(b"id,p\na,0\nb,0\nc,0\ne,0\n"))])
+    result = validate(tmp_path / "submission.csv", SCHEMA, tmp_path / "sample.csv.7z")
+    assert [problem.kind for problem in result.problems] == ["unknown id", "missing id"]
+
+
+@pytest.mark.parametrize("members", [None, [], ["sample.csv", "other.csv"]])
+def test_a_broken_7z_is_our_fault(tmp_path, members):
+    (tmp_path / "submission.csv").write_text(GOOD)
+    (tmp_path / "sample.csv.7z").write_text("no 7z")
+    if members is not None:
+        write_7z(tmp_path / "sample.csv.7z", [(name, io.BytesIO(b"id,p\na,0\n")) for name in members])
+    with pytest.raises(CompetitionError, match="sample submission"):
+        validate(tmp_path / "submission.csv", SCHEMA, tmp_path / "sample.csv.7z")
 
 
 @pytest.mark.parametrize("members", [None, [], ["sample.csv", "other.csv"]])

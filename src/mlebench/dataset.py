@@ -74,13 +74,13 @@ class Dataset:
 
     @property
     def sample_submission(self) -> Path:
-        """A valid submission as a CSV file: in public or, where that has it zipped only, its copy in private."""
-        zipped = self.public_sample.suffix == ".zip"
-        return self.private / "sample_submission.csv" if zipped else self.public_sample
+        """A valid submission as a CSV file: in public or, where that has it packed only, its copy in private."""
+        packed = self.public_sample.suffix in (".zip", ".7z")
+        return self.private / "sample_submission.csv" if packed else self.public_sample
 
     @property
     def public_sample(self) -> Path:
-        """The same as an agent sees it: a CSV file, or a zip of one."""
+        """The same as an agent sees it: a CSV file, or a zip or 7z archive of one."""
         return self.public / self.competition.sample_submission_file
 
     @property

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
+from mlebench.errors import PreparationError
+
 if TYPE_CHECKING:
     from pandas.io.parsers import TextFileReader
 
@@ -54,14 +56,17 @@ def read_csv_in_parts(path: Path, **options: Any) -> pd.DataFrame:
 
 @contextmanager
 def unzipped(path: Path) -> Iterator[Path]:
-    """`path` itself or, if it ends in .zip, a temporary file with the archive's only member.
+    """`path` itself or, if it ends in .zip or .7z, a temporary file with the archive's only member.
 
     Raises ValueError if the archive is damaged or holds another number of members.
     """
-    if path.suffix != ".zip":
+    if path.suffix not in (".zip", ".7z"):
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="mlebench-") as folder:
+        if path.suffix == ".7z":
+            yield _only_member(path, Path(folder))
+            return
         plain = Path(folder) / "member.csv"
         try:
             with zipfile.ZipFile(path) as archive:
@@ -71,6 +76,18 @@ def unzipped(path: Path) -> Iterator[Path]:
         except zipfile.BadZipFile as error:
             raise ValueError(f"{path.name} is no readable zip archive: {error}") from error
         yield plain
+
+
+def _only_member(archive: Path, folder: Path) -> Path:
+    """The only member of a 7z archive, unpacked into the empty `folder`."""
+    from mlebench.preparation.seven_zip import un7zip
+
+    try:
+        un7zip(archive, folder)
+    except PreparationError as error:
+        raise ValueError(str(error)) from error
+    (member,) = (path for path in folder.rglob("*") if path.is_file())
+    return member
 
 
 def _types(table: pd.DataFrame) -> list[tuple[str, str]]:

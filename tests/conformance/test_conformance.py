@@ -5,6 +5,7 @@ import json
 import math
 import shutil
 import tarfile
+import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from mlebench.dataset import Dataset
 from mlebench.errors import InvalidSubmission
 from mlebench.grading import score_submission
 from mlebench.preparation.engine import prepare
+from mlebench.preparation.seven_zip import un7zip
 from mlebench.preparation.sources import Local
 
 FIXTURES = sorted(path.parent for path in (Path(__file__).parent / "fixtures").glob("*/expected.json"))
@@ -78,6 +80,10 @@ def _as_refusal(score):
 
 def _sha256(folder, name):
     file, _, member = name.partition("!")
+    if member and file.endswith(".7z"):
+        with tempfile.TemporaryDirectory() as unpacked:
+            un7zip(folder / file, Path(unpacked))
+            return hashlib.sha256(Path(unpacked, member).read_bytes()).hexdigest()
     if member and zipfile.is_zipfile(folder / file):
         with zipfile.ZipFile(folder / file) as archive:
             return hashlib.sha256(archive.read(member)).hexdigest()
