@@ -123,6 +123,10 @@ FASHION, TWEETS = "h-and-m-personalized-fashion-recommendations", "tweet-sentime
 TOXIC = "jigsaw-toxic-comment-classification-challenge"
 INSULTS, PATENTS = "detecting-insults-in-social-commentary", "us-patent-phrase-to-phrase-matching"
 SALT, CHEST = "tgs-salt-identification-challenge", "vinbigdata-chest-xray-abnormalities-detection"
+HERBARIA = ["herbarium-2020-fgvc7", "herbarium-2021-fgvc8", "herbarium-2022-fgvc9"]
+TRAPS, MUSEUM, LEAVES = "iwildcam-2019-fgvc6", "imet-2020-fgvc7", "plant-pathology-2021-fgvc8"
+QUESTIONS = "facebook-recruiting-iii-keyword-extraction"
+HOTELS, WHALES = "hotel-id-2021-fgvc8", "whale-categorization-playground"
 
 CASES = [
     ("AI4Code", every(blanks("  ")), UNCHANGED),
@@ -298,6 +302,74 @@ CASES = [
     (CHEST, first("14 1 0 0 1 1e400"), "not finite"),
     (CHEST, first("14 1 0 0 1"), "count"),
     (CHEST, first("NA"), "missing value"),
+    *(
+        case
+        for id_ in (*HERBARIA, TRAPS)
+        for case in (
+            (id_, every(lambda cell: cell + ".0"), UNCHANGED),
+            (id_, every(lambda cell: f" {cell} "), UNCHANGED),
+            (id_, every("99999999"), 0.0),
+            (id_, first("oak"), "not a number"),
+            (id_, first(""), "missing value"),
+            (id_, first("inf"), "not finite"),
+            (id_, whole(lambda table: table.assign(further=1)), UNCHANGED),
+            (id_, whole(lambda table: table.iloc[:-1]), "missing id"),
+        )
+    ),
+    *((id_, every(lambda cell: cell + ".9"), UNCHANGED) for id_ in (*HERBARIA[1:], TRAPS)),
+    *((id_, first("-1"), "out of range") for id_ in (HERBARIA[0], HERBARIA[2], TRAPS)),
+    (HERBARIA[0], first(lambda cell: cell + ".9"), "not whole"),
+    (HERBARIA[1], every("-1"), 0.0),
+    (HERBARIA[1], every("-0.9"), every("0")),
+    (TRAPS, every("True"), every("1")),
+    (TRAPS, whole(lambda table: table.rename(columns={"Category": "Predicted"})), "missing column"),
+    *(
+        case
+        for id_ in (MUSEUM, LEAVES, QUESTIONS)
+        for case in (
+            (id_, every(blanks("\t  \n")), UNCHANGED),
+            (id_, every(lambda cell: f" {cell} "), UNCHANGED),
+            (id_, every(lambda cell: f"{cell} {cell}"), UNCHANGED),
+            (id_, every(lambda cell: f"{cell} no-label"), UNCHANGED),
+            (id_, first("NA"), first("")),
+            (id_, every("7"), "not a label"),
+            (id_, then(every("7"), first("")), "not a label"),
+            (id_, every("True"), "not a label"),
+            (id_, then(every("True"), first("")), "not a label"),
+            (id_, every("none"), 0.0),
+        )
+    ),
+    (MUSEUM, every(words(lambda word: "0" + word)), 0.0),
+    (MUSEUM, every(lambda cell: cell + " -1 x 9999"), UNCHANGED),
+    (MUSEUM, every(words(lambda word: word + ".0")), "not a label"),
+    (MUSEUM, every(lambda cell: cell.split(" ")[0]), "not a label"),
+    (MUSEUM, every(""), "no labels"),
+    (LEAVES, every(str.upper), 0.0),
+    (LEAVES, every(""), 0.0),
+    (QUESTIONS, every(str.upper), 0.0),
+    (QUESTIONS, every(blanks(",")), "not a label"),
+    (QUESTIONS, every("null"), "no labels"),
+    (HOTELS, every(lambda cell: "00" + cell), UNCHANGED),
+    (HOTELS, every(lambda cell: cell + ".0"), 0.0),
+    (HOTELS, every(lambda cell: "1 " + cell), 0.5),
+    (HOTELS, every(lambda cell: "1  " + cell), 1 / 3),
+    (HOTELS, every(lambda cell: f"1 00{cell}"), 0.0),
+    (HOTELS, every(lambda cell: cell + " 1 2 3 4 5 6"), UNCHANGED),
+    (HOTELS, every("True"), 0.0),
+    (HOTELS, first(""), "missing value"),
+    (HOTELS, every(""), "missing value"),
+    (HOTELS, first(lambda cell: cell + ",1"), "not a label"),
+    (HOTELS, whole(lambda table: table.assign(further=1)), UNCHANGED),
+    (WHALES, every(lambda cell: "w_0000000 " + cell), 0.5),
+    (WHALES, every(lambda cell: "w_0000000  " + cell), 1 / 3),
+    (WHALES, every(lambda cell: cell + " a b c d e f"), UNCHANGED),
+    (WHALES, every("7"), "not a label"),
+    (WHALES, first("7"), "not a label"),
+    (WHALES, first(lambda cell: cell + " 7.5"), "not a label"),
+    (WHALES, every("True"), "not a label"),
+    (WHALES, first("null"), "missing value"),
+    (WHALES, whole(lambda table: table[table.columns[::-1]]), UNCHANGED),
+    (WHALES, whole(lambda table: table.reset_index()), "extra column"),
 ]
 
 
