@@ -120,13 +120,20 @@ TAXI, TITANIC, TABULAR = "new-york-city-taxi-fare-prediction", "spaceship-titani
 NOMAD, SPOOKY, LEAF = "nomad2018-predict-transparent-conductors", "spooky-author-identification", "leaf-classification"
 APTOS, BIRDS, STANFORD = "aptos2019-blindness-detection", "mlsp-2013-birds", "stanford-covid-vaccine"
 FASHION, TWEETS = "h-and-m-personalized-fashion-recommendations", "tweet-sentiment-extraction"
-TOXIC = "jigsaw-toxic-comment-classification-challenge"
+TOXIC, BIAS = "jigsaw-toxic-comment-classification-challenge", "jigsaw-unintended-bias-in-toxicity-classification"
 INSULTS, PATENTS = "detecting-insults-in-social-commentary", "us-patent-phrase-to-phrase-matching"
 SALT, CHEST = "tgs-salt-identification-challenge", "vinbigdata-chest-xray-abnormalities-detection"
 HERBARIA = ["herbarium-2020-fgvc7", "herbarium-2021-fgvc8", "herbarium-2022-fgvc9"]
 TRAPS, MUSEUM, LEAVES = "iwildcam-2019-fgvc6", "imet-2020-fgvc7", "plant-pathology-2021-fgvc8"
 QUESTIONS = "facebook-recruiting-iii-keyword-extraction"
 HOTELS, WHALES = "hotel-id-2021-fgvc8", "whale-categorization-playground"
+DOGS, CATS = "dog-breed-identification", "dogs-vs-cats-redux-kernels-edition"
+BATTLES, ICEBERGS = "lmsys-chatbot-arena", "statoil-iceberg-classifier-challenge"
+ESSAYS = "learning-agency-lab-automated-essay-scoring-2"
+REVIEWS = "movie-review-sentiment-analysis-kernels-only"
+SPINES, BREASTS = "rsna-2022-cervical-spine-fracture-detection", "rsna-breast-cancer-detection"
+BRAINS = "hms-harmful-brain-activity-classification"
+PATTERNS = ["seizure_vote", "lpd_vote", "gpd_vote", "lrda_vote", "grda_vote"]  # and other_vote
 
 CASES = [
     ("AI4Code", every(blanks("  ")), UNCHANGED),
@@ -280,6 +287,15 @@ CASES = [
     (TOXIC, whole(lambda table: table.assign(further=0)), "extra column"),
     (TOXIC, last("", "insult"), "missing value"),
     (TOXIC, last("inf", "insult"), "not finite"),
+    (BIAS, whole(lambda table: table.rename(columns={"prediction": "toxicity"})), UNCHANGED),
+    (BIAS, whole(lambda table: table.assign(toxicity=0)), "repeated column"),
+    (BIAS, every(lambda cell: str(float(cell) >= 0.5)), UNCHANGED),
+    (BIAS, every(lambda cell: cell if float(cell) >= 0.5 else ""), UNCHANGED),
+    (BIAS, every(lambda cell: str(float(cell) / 10)), 0.5),
+    (BIAS, every(""), 0.5),
+    (BIAS, every(lambda cell: str(1 - float(cell) - 1e-9)), "undefined score"),
+    (BIAS, first("toxic"), "not a number"),
+    (BIAS, first("inf"), "not finite"),
     (TWEETS, every(blanks("\n")), UNCHANGED),
     (TWEETS, every(str.upper), UNCHANGED),
     (TWEETS, every(lambda cell: f"{cell} {cell}"), UNCHANGED),
@@ -370,6 +386,63 @@ CASES = [
     (WHALES, first("null"), "missing value"),
     (WHALES, whole(lambda table: table[table.columns[::-1]]), UNCHANGED),
     (WHALES, whole(lambda table: table.reset_index()), "extra column"),
+    (DOGS, every(lambda cell: "True" if float(cell) else "FALSE"), UNCHANGED),
+    (DOGS, whole(lambda table: table[table.columns[::-1]]), UNCHANGED),
+    (DOGS, whole(lambda table: table.reset_index()), UNCHANGED),
+    (DOGS, whole(shifted), -math.log(2.0**-52)),
+    (DOGS, second_class("0.0000105"), UNCHANGED),
+    (DOGS, second_class("0.000012"), "row sum"),
+    (DOGS, second_class("nan"), "missing value"),
+    (DOGS, first(str.upper, "id"), "unknown id"),
+    (CATS, every(lambda cell: str(1 - float(cell))), -math.log(2.0**-52)),
+    (CATS, every(lambda cell: f" {cell}"), UNCHANGED),
+    (CATS, every(lambda cell: cell + ".0", "id"), UNCHANGED),
+    (CATS, first("1.0001"), "out of range"),
+    (CATS, first(""), "missing value"),
+    (CATS, first("dog"), "not a number"),
+    (CATS, whole(lambda table: pd.concat([table, table.head(1)])), "repeated id"),
+    (ICEBERGS, every(lambda cell: str(1 - float(cell))), -math.log(2.0**-52)),
+    (ICEBERGS, first("-1e-9"), "out of range"),
+    (ICEBERGS, first("NA"), "missing value"),
+    (ICEBERGS, whole(lambda table: pd.concat([table, table.head(1)])), "repeated id"),
+    (BATTLES, second_class("0.0000005"), UNCHANGED),
+    (BATTLES, second_class("0.0000006"), "row sum"),
+    (BATTLES, second_class("-1e-9"), "out of range"),
+    (BATTLES, every("0.333333"), "row sum"),
+    (BATTLES, every("0.3333333"), math.log(1 / 0.3333333)),
+    (BATTLES, whole(lambda table: table[table.columns[::-1]]), UNCHANGED),
+    (ESSAYS, every(lambda cell: cell + ".0"), UNCHANGED),
+    (ESSAYS, every("3"), 0.0),
+    (ESSAYS, first("3.25"), "not whole"),
+    (ESSAYS, first("7"), "out of range"),
+    (ESSAYS, first("0"), "out of range"),
+    (ESSAYS, first("good"), "not a number"),
+    (REVIEWS, every(lambda cell: cell + ".0"), UNCHANGED),
+    (REVIEWS, first("5"), "out of range"),
+    (REVIEWS, first("2.4"), "not whole"),
+    (REVIEWS, first("null"), "missing value"),
+    (SPINES, every(lambda cell: f"{float(cell):.1f}"), UNCHANGED),
+    (SPINES, first("1.01"), "out of range"),
+    (SPINES, first(lambda cell: cell + "_C1", "row_id"), "unknown id"),
+    (SPINES, whole(lambda table: table.iloc[:-1]), "missing id"),
+    (BREASTS, every(lambda cell: str(float(cell) * 7 - 3)), UNCHANGED),
+    (BREASTS, every("0"), 0.0),
+    (BREASTS, every("-1"), "undefined score"),
+    (BREASTS, then(every("-1"), first("0")), 0.0),
+    (BREASTS, first("nan"), "missing value"),
+    (BREASTS, first("inf"), "not finite"),
+    (BREASTS, first(lambda cell: cell.replace("_", "-"), "prediction_id"), "unknown id"),
+    (BRAINS, then(every("", *PATTERNS), every("1.0", "other_vote")), "missing value"),
+    (BRAINS, then(every("0", *PATTERNS), every("1", "other_vote")), math.inf),
+    (
+        BRAINS,
+        then(every("0.0", *PATTERNS), every("0.999996", "other_vote")),
+        then(every("0.0", *PATTERNS), every("1.0", "other_vote")),
+    ),
+    (BRAINS, then(every("0.0", *PATTERNS), every("0.999994", "other_vote")), "row sum"),
+    (BRAINS, whole(lambda table: pd.concat([table.iloc[1:], table.tail(1)])), "row count or missing id"),
+    (BRAINS, whole(lambda table: table.iloc[1:]), "row count or missing id"),
+    (BRAINS, whole(lambda table: table.reset_index()), "extra column"),
 ]
 
 
