@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.spatial.distance import directed_hausdorff
 
+from mlebench.metrics import volumes as volumes_module
 from mlebench.metrics.volumes import hausdorff_distance
 
 volumes = hnp.arrays(
@@ -43,6 +44,38 @@ def test_larger_bodies_and_speckles(shift, seed):
     first, second = np.argwhere(body), np.argwhere(speckled) + shift
     spacing = (1 / 24, 1 / 30, 1 / 30)
     assert hausdorff_distance(first, second, spacing=spacing) == pytest.approx(by_all_pairs(first, second, spacing))
+
+
+def test_many_voxels_that_are_equally_far():
+    """A slanted plate and its shifted copy: every voxel has a neighbour of its own."""
+    first, second, third = np.mgrid[:40, :40, :40]
+    plate = np.argwhere(np.abs(first + second - third) < 2)
+    shifted = plate + np.array([2, 3, -2])
+    spacing = (0.5, 0.3, 0.4)
+    assert hausdorff_distance(plate, shifted, spacing=spacing) == pytest.approx(by_all_pairs(plate, shifted, spacing))
+
+
+def test_looking_around_finds_the_same(monkeypatch):
+    rng = np.random.default_rng(0)
+    looked_around = 0
+    for _ in range(60):
+        shape = rng.integers(2, 9, 3)
+        first, second = (np.argwhere(rng.random(shape) < 0.15) for _ in range(2))
+        if len(first) == 0 or len(second) == 0:
+            continue
+        spacing = rng.choice([0.1, 1 / 3, 1.0], 3)
+        expected = by_all_pairs(first, second, spacing)
+        with monkeypatch.context() as patch:
+            patch.setattr(volumes_module, "_PATIENCE", 1)
+            patch.setattr(volumes_module, "_ball_size", lambda *_: 0)
+            patch.setattr(volumes_module, "_bounds_along_axes", far_bounds)
+            assert hausdorff_distance(first, second, spacing=spacing) == pytest.approx(expected, rel=1e-12)
+            looked_around += 1
+    assert looked_around > 20
+
+
+def far_bounds(points, surface, shape, steps):
+    return np.full(points.shape[1], float(np.sum((np.array(shape) * steps) ** 2)))
 
 
 def test_far_away_and_wrong_shapes():

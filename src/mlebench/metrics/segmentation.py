@@ -209,6 +209,34 @@ def _covered_before(runs: Runs, positions: IntArray, apart: int) -> IntArray:
     return np.where(last < 0, 0, before[last] + inside)
 
 
+def stacked_runs(runs: Runs, layers: IntArray, pixels: int) -> Runs:
+    """The masks on top of each other as one mask, that of a volume; where several cover a pixel it counts once.
+
+    `layers`: the place of each mask in the stack, shape (masks,); masks of the same layer are merged. `pixels`:
+    how many each layer has. Pixel p of layer k becomes pixel k · `pixels` + p, and runs that touch become one.
+
+    >>> stacked_runs(read_runs(["1 3", "2 4", "9 2"]), np.array([0, 0, 1]), 10)[1:]
+    (array([ 0, 18]), array([5, 2]))
+    """
+    begins = layers[runs.masks] * pixels + runs.starts
+    order = np.argsort(begins, kind="stable")
+    begins, ends = begins[order], np.maximum.accumulate((begins + runs.lengths)[order])
+    opens = np.ones(len(begins), dtype=bool)
+    opens[1:] = begins[1:] > ends[:-1]
+    starts, lasts = begins[opens], ends[np.append(opens[1:], True)[: len(opens)]]
+    return Runs(np.zeros(len(starts), dtype=np.int64), starts, lasts - starts)
+
+
+def runs_pixels(runs: Runs) -> IntArray:
+    """The pixels that the runs of one mask cover, from 0, in the order of the runs.
+
+    >>> runs_pixels(read_runs(["1 3 10 2"])).tolist()
+    [0, 1, 2, 9, 10]
+    """
+    before = np.cumsum(runs.lengths) - runs.lengths
+    return np.repeat(runs.starts - before, runs.lengths) + np.arange(runs.lengths.sum())
+
+
 def decode_run_lengths(codes: Sequence[str], height: int, width: int, *, row_by_row: bool = False) -> BoolArray:
     """Masks of shape (codes, height, width). Raises ValueError if a code is malformed.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 _ROUNDING = 1 + 1e-12  # squared distances that differ by less are equal
+_PATIENCE = 50  # voxels that are measured one by one before it is asked whether to go on so
 
 
 def hausdorff_distance(first: IntArray, second: IntArray, *, spacing: Sequence[float] = (1.0, 1.0, 1.0)) -> float:
@@ -46,17 +48,20 @@ def _farthest(from_grid: BoolArray, to_grid: BoolArray, steps: FloatArray) -> fl
     """The squared distance of the voxel of `from_grid` that lies farthest from `to_grid`.
 
     Each voxel has an upper bound of its distance. The one with the highest is measured; its nearest neighbour
-    lowers the bounds of the voxels around it, its distance is what the others have to exceed.
+    lowers the bounds of the voxels around it, its distance is what the others have to exceed. Where many voxels
+    are about equally far, so that this takes long, all of them look around step by step.
     """
     points, surface = _voxels(from_grid & ~to_grid), _voxels(_surface(to_grid))
     bounds = _bounds_along_axes(points, surface, from_grid.shape, steps)
     places, targets = points * steps[:, None], surface * steps[:, None]
     farthest = 0.0
-    while True:
+    for turn in count():
         left = bounds > farthest * _ROUNDING
         places, bounds = places[:, left], bounds[left]
         if len(bounds) == 0:
-            return farthest
+            break
+        if turn % _PATIENCE == _PATIENCE - 1 and _ball_size(bounds.max(), steps) < _PATIENCE * len(bounds):
+            return max(farthest, _farthest_in_ball(places, bounds.max(), to_grid, steps))
         worst = int(np.argmax(bounds))
         place, reach = places[:, worst, None], np.sqrt(bounds[worst]) * _ROUNDING
         begin, end = np.searchsorted(targets[0], [place[0, 0] - reach, place[0, 0] + reach])
@@ -65,6 +70,32 @@ def _farthest(from_grid: BoolArray, to_grid: BoolArray, steps: FloatArray) -> fl
         farthest = max(farthest, float(squares[nearest]))
         bounds[worst] = squares[nearest]
         bounds = np.minimum(bounds, ((places - targets[:, begin + nearest, None]) ** 2).sum(axis=0))
+    return farthest
+
+
+def _ball_size(square: float, steps: FloatArray) -> float:
+    """About how many voxels lie within the distance whose square is given."""
+    return 4 / 3 * np.pi * square**1.5 / np.prod(steps)
+
+
+def _farthest_in_ball(places: FloatArray, square: float, grid: BoolArray, steps: FloatArray) -> float:
+    """The same for places, shape (3, voxels), all of which have a neighbour within the distance whose square is given.
+
+    They look for it at one offset after the other, the shortest first.
+    """
+    reach = np.ceil(np.sqrt(square) / steps).astype(int)
+    around = np.mgrid[tuple(slice(-each, each + 1) for each in reach)].reshape(3, -1)
+    squares = ((around * steps[:, None]) ** 2).sum(axis=0)
+    order: IntArray = np.argsort(squares)
+    padded = np.pad(grid, [(each, each) for each in reach])
+    flat = padded.ravel()
+    left = np.ravel_multi_index(tuple(np.round(places / steps[:, None]).astype(int) + reach[:, None]), padded.shape)
+    offsets = np.array([padded.shape[1] * padded.shape[2], padded.shape[2], 1]) @ around
+    for offset, distance in zip(offsets[order].tolist(), squares[order].tolist(), strict=True):
+        left = left[~flat[left + offset]]
+        if len(left) == 0:
+            return distance
+    raise ValueError("a place has no neighbour within that distance")
 
 
 def _voxels(grid: BoolArray) -> IntArray:

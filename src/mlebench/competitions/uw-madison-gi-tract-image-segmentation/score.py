@@ -10,7 +10,16 @@ import numpy as np
 import pandas as pd
 
 from mlebench.cell_formats.run_lengths import faulty_masks
-from mlebench.metrics.segmentation import IntArray, as_codes, mask_areas, read_runs
+from mlebench.metrics._checks import FloatArray
+from mlebench.metrics.segmentation import (
+    Runs,
+    areas,
+    as_codes,
+    intersections,
+    read_runs,
+    runs_pixels,
+    stacked_runs,
+)
 from mlebench.metrics.volumes import hausdorff_distance
 from mlebench.preparation.files import walk
 from mlebench.submission import Problem
@@ -30,15 +39,17 @@ def check_submission(table: pd.DataFrame, public: Path) -> Iterator[Problem]:
 
 def score(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
     """0.4 · mean Dice + 0.6 · (1 − mean Hausdorff distance), rows of both in the same order."""
-    true, predicted = answers["predicted"].to_numpy(), submission["predicted"].to_numpy()
-    heights, widths = (answers[name].to_numpy(np.int64) for name in ("image_height", "image_width"))
+    true, predicted = as_codes(answers["predicted"].to_numpy()), as_codes(submission["predicted"].to_numpy())
     scans = answers["id"].str.split("_slice_").str[0]
-    distances = []
+    dice, distances = [], []
     for rows in scans.groupby(scans).indices.values():
-        layers = np.unique(answers["id"].iloc[rows], return_inverse=True)[1]
-        size = (int(layers.max()) + 1, int(heights[rows[0]]), int(widths[rows[0]]))
-        distances.append(_distance(_voxels(true[rows], layers, size), _voxels(predicted[rows], layers, size), size))
-    return 0.4 * _mean_dice(true, predicted, heights * widths) + 0.6 * (1 - _mean(np.array(distances)))
+        slices, layers = np.unique(answers["id"].iloc[rows].to_numpy(dtype=str), return_inverse=True)
+        width, height = (int(answers[name].iloc[rows[0]]) for name in ("image_width", "image_height"))
+        both_runs = [read_runs([codes[row] for row in rows], height * width) for codes in (true, predicted)]
+        dice.append(_dice(*both_runs, masks=len(rows)))
+        bodies = [stacked_runs(runs, layers, height * width) for runs in both_runs]
+        distances.append(_distance(*bodies, shape=(len(slices), width, height)))
+    return 0.4 * _mean(np.concatenate(dice)) + 0.6 * (1 - _mean(np.array(distances)))
 
 
 def score_v2(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
@@ -47,34 +58,28 @@ def score_v2(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
     return score(answers[keys].merge(submission, on=keys, how="left"), answers)
 
 
-def _mean_dice(true: np.ndarray, predicted: np.ndarray, pixels: IntArray) -> float:
-    """Over the masks that are not empty on both sides."""
-    true_area, predicted_area, both = mask_areas(true, predicted, pixels=pixels)
-    total = true_area + predicted_area
-    return _mean(2 * both[total > 0] / total[total > 0])
+def _dice(true: Runs, predicted: Runs, masks: int) -> FloatArray:
+    """The Dice coefficient of each mask, shape (masks,); NaN where it is empty on both sides."""
+    total = areas(true, masks) + areas(predicted, masks)
+    shared = intersections(true, predicted, masks)
+    return np.divide(2 * shared, total, out=np.full(masks, np.nan), where=total > 0)
 
 
-def _mean(values: np.ndarray) -> float:
+def _mean(values: FloatArray) -> float:
     """The mean of what is no NaN; NaN if there is nothing."""
-    return float(np.mean(values[~np.isnan(values)])) if np.any(~np.isnan(values)) else math.nan
+    counted = values[~np.isnan(values)]
+    return float(np.mean(counted)) if len(counted) else math.nan
 
 
-def _voxels(codes: np.ndarray, layers: IntArray, size: tuple[int, int, int]) -> IntArray:
-    """Which voxels of a scan the masks of its layers cover, numbered layer by layer and column by column."""
-    _, height, width = size
-    runs = read_runs(as_codes(codes), height * width)
-    starts = layers[runs.masks] * height * width + runs.starts
-    before = np.cumsum(runs.lengths) - runs.lengths
-    return np.unique(np.repeat(starts - before, runs.lengths) + np.arange(runs.lengths.sum()))
+def _distance(true: Runs, predicted: Runs, shape: tuple[int, int, int]) -> float:
+    """The Hausdorff distance in shares of the scan's size, from 0 to 1; NaN if there is nothing on both sides.
 
-
-def _distance(true: IntArray, predicted: IntArray, size: tuple[int, int, int]) -> float:
-    """The Hausdorff distance in shares of the scan's size, from 0 to 1; NaN if there is nothing on both sides."""
-    if len(true) == 0 and len(predicted) == 0:
+    Each body is one mask of the whole scan; `shape`: its slices, columns and rows.
+    """
+    true_size, predicted_size = int(true.lengths.sum()), int(predicted.lengths.sum())
+    if true_size == 0 and predicted_size == 0:
         return math.nan
-    if len(true) == 0 or len(predicted) == 0 or len(predicted) > TOO_LARGE * len(true):
+    if true_size == 0 or predicted_size == 0 or predicted_size > TOO_LARGE * true_size:
         return 1.0
-    layers, height, width = size
-    spacing = (1 / layers, 1 / width, 1 / height)
-    first, second = (np.column_stack(np.unravel_index(voxels, (layers, width, height))) for voxels in (true, predicted))
-    return hausdorff_distance(first, second, spacing=spacing) / math.sqrt(3)
+    first, second = (np.column_stack(np.unravel_index(runs_pixels(runs), shape)) for runs in (true, predicted))
+    return hausdorff_distance(first, second, spacing=1 / np.array(shape)) / math.sqrt(3)
