@@ -1,5 +1,8 @@
 """What edition v2 corrects, seen on the twins of both editions."""
 
+import math
+
+import pandas as pd
 import pytest
 
 from mlebench.errors import InvalidSubmission
@@ -106,3 +109,59 @@ def test_birds_tables_keep_their_headers(both):
         assert lines[0][0] == "rec_id,[histogram of segment features]"
         assert lines[1][0] != lines[0][0]
         assert lines[1][1:] == lines[0][1:]
+
+
+@pytest.mark.parametrize(
+    ("name", "group", "files"),
+    [
+        ("lmsys-chatbot-arena", "prompt", ("train.csv", "test.csv")),
+        ("movie-review-sentiment-analysis-kernels-only", "SentenceId", ("train.tsv.zip", "test.tsv.zip")),
+        ("hms-harmful-brain-activity-classification", "patient_id", ("train.csv", "test.csv")),
+    ],
+)
+def test_groups_of_rows_stay_together(both, name, group, files):
+    shared = []
+    for dataset in both(name):
+        separator = "\t" if ".tsv" in files[0] else ","
+        train, test = (set(read_csv(dataset.public / file, sep=separator)[group]) for file in files)
+        shared.append(len(train & test))
+    assert shared[0] > 0
+    assert shared[1] == 0
+
+
+def test_brain_activity_pairs_rows_by_segment(both, score):
+    first, second = both("hms-harmful-brain-activity-classification")
+    for dataset, is_zero in ((first, False), (second, True)):
+        assert (score(gold(dataset).sample(frac=1, random_state=0), dataset) == 0) == is_zero
+
+
+def test_brain_activity_clips_whole_numbers(both, score):
+    for dataset, is_finite in zip(both("hms-harmful-brain-activity-classification"), (False, True), strict=True):
+        key, *patterns = dataset.competition.schema.names
+        certain = gold(dataset)[[key]].assign(**dict.fromkeys(patterns, 0)).assign(other_vote=1)
+        assert math.isfinite(score(certain, dataset)) == is_finite
+
+
+def test_brain_activity_tells_where_segments_are(both):
+    first, second = both("hms-harmful-brain-activity-classification")
+    offsets = {"eeg_label_offset_seconds", "spectrogram_label_offset_seconds"}
+    assert offsets.isdisjoint(read_csv(first.public / "test.csv").columns)
+    assert offsets < set(read_csv(second.public / "test.csv").columns)
+
+
+def test_spines_are_mostly_for_training(both):
+    for dataset, share in zip(both("rsna-2022-cervical-spine-fracture-detection"), (0.1, 0.9), strict=True):
+        train, test = read_csv(dataset.public / "train.csv"), read_csv(dataset.public / "test.csv")
+        studies = test["StudyInstanceUID"].nunique()
+        assert len(train) / (len(train) + studies) == pytest.approx(share)
+        assert len(list((dataset.public / "train_images").iterdir())) == len(train)
+        assert len(list((dataset.public / "test_images").iterdir())) == studies
+
+
+def test_phrases_that_spell_a_gap_keep_their_words(both):
+    found = []
+    for dataset in both("movie-review-sentiment-analysis-kernels-only"):
+        files = [dataset.public / f"{part}.tsv.zip" for part in ("train", "test")]
+        phrases = pd.concat([read_csv(file, sep="\t", keep_default_na=False)["Phrase"] for file in files])
+        found.append(int(phrases.isin(["null", "None", "NA", "nan", "n/a"]).sum()))
+    assert found == [0, 5]
