@@ -134,6 +134,8 @@ REVIEWS = "movie-review-sentiment-analysis-kernels-only"
 SPINES, BREASTS = "rsna-2022-cervical-spine-fracture-detection", "rsna-breast-cancer-detection"
 BRAINS = "hms-harmful-brain-activity-classification"
 PATTERNS = ["seizure_vote", "lpd_vote", "gpd_vote", "lrda_vote", "grda_vote"]  # and other_vote
+CATHETERS, APPLES = "ranzcr-clip-catheter-line-classification", "plant-pathology-2020-fgvc7"
+TUMOURS = "rsna-miccai-brain-tumor-radiogenomic-classification"
 
 CASES = [
     ("AI4Code", every(blanks("  ")), UNCHANGED),
@@ -443,6 +445,21 @@ CASES = [
     (BRAINS, whole(lambda table: pd.concat([table.iloc[1:], table.tail(1)])), "row count or missing id"),
     (BRAINS, whole(lambda table: table.iloc[1:]), "row count or missing id"),
     (BRAINS, whole(lambda table: table.reset_index()), "extra column"),
+    (CATHETERS, whole(lambda table: table[table.columns[::-1]]), UNCHANGED),
+    (CATHETERS, first("1.0001", "CVC - Borderline"), "out of range"),
+    (CATHETERS, first("", "NGT - Normal"), "missing value"),
+    (CATHETERS, whole(lambda table: table.drop(columns="CVC - Borderline")), "missing column"),
+    (CATHETERS, whole(lambda table: table.assign(**{"CVC - Normal": "text"})), UNCHANGED),
+    (APPLES, every(lambda cell: str(1000 * float(cell) - 500)), UNCHANGED),
+    (APPLES, whole(lambda table: table[table.columns[::-1]]), UNCHANGED),
+    (APPLES, whole(lambda table: table.assign(further="1")), "extra column"),
+    (APPLES, first("nan", "scab"), "missing value"),
+    (APPLES, first("inf", "rust"), "not finite"),
+    (APPLES, first(str.lower, "image_id"), "unknown id"),
+    (TUMOURS, every(lambda cell: str(int(cell)), "BraTS21ID"), UNCHANGED),
+    (TUMOURS, every(lambda cell: cell + ".0", "BraTS21ID"), UNCHANGED),
+    (TUMOURS, first(lambda cell: "BraTS_" + cell, "BraTS21ID"), "malformed id"),
+    (TUMOURS, every(RENAMED.__getitem__), UNCHANGED),
 ]
 
 
