@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
@@ -42,7 +42,7 @@ def in_order(
             file.unlink()
 
 
-def _deal_out(part: pd.DataFrame, places: np.ndarray, outputs: list[BinaryIO], rows_at_once: int) -> None:
+def _deal_out(part: pd.DataFrame, places: np.ndarray, outputs: Sequence[BinaryIO], rows_at_once: int) -> None:
     """Append the rows of each file's places to it, with their places."""
     by_file = np.argsort(places, kind="stable")
     by_file = by_file[places[by_file] >= 0]

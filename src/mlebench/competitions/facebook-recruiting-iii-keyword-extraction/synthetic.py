@@ -53,6 +53,7 @@ def _write(
 ) -> None:
     """A zip with one table; its rows have the texts with the numbers `text` and the tags of those of `tags_of`."""
     member = zipfile.ZipInfo(name)
+    member.external_attr = 0o644 << 16
     member.compress_type = zipfile.ZIP_DEFLATED
     with zipfile.ZipFile(archive, "w") as opened, opened.open(member, "w", force_zip64=True) as file:
         for start in range(0, len(text), ROWS):

@@ -64,5 +64,7 @@ def _copy_members(archive: Path, names: Sequence[str], target: Path) -> None:
         progress.step(f"writing {target.name}", len(names)) as done,
     ):
         for name in names:
-            opened.writestr(zipfile.ZipInfo(name), source.read(name))
+            member = zipfile.ZipInfo(name)
+            member.external_attr = 0o644 << 16  # readable for whoever unpacks it
+            opened.writestr(member, source.read(name))
             done()
