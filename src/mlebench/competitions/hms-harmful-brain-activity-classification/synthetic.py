@@ -40,7 +40,7 @@ def make_raw(raw: Path, rng: np.random.Generator, size: int) -> None:
 
 def _segments(rng: np.random.Generator, rows: int) -> pd.DataFrame:
     """The table of segments: patients have spectrograms, these EEGs, these overlapping segments."""
-    numbers = iter(rng.permutation(np.arange(1_000_003, 4_290_000_000, 40_503))[: 8 * rows + 8].tolist())
+    numbers = iter(rng.permutation(np.arange(1_000_003, 4_290_000_000, 4_051))[: 8 * rows + 8].tolist())
     table: list[dict[str, object]] = []
     while len(table) < rows:
         patient, usual = next(numbers) % 65_000, int(rng.choice(6, p=SHARES))
