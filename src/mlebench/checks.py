@@ -141,13 +141,14 @@ def description_tells_the_metric(competition: Competition, twin: Twin) -> None:
 
 
 def description_hides_its_origin(competition: Competition, twin: Twin) -> None:
-    """Neither Kaggle nor the competition is named, so that the text is the obfuscated variant as well.
+    """Neither Kaggle nor the competition nor its host is named, so that the text is the obfuscated variant as well.
 
-    The sample submission's file keeps its name.
+    What stands in backticks is none of these names: files and columns are called what they are called.
     """
-    text = competition.description.lower().replace(competition.sample_submission_file.lower(), "")
-    for name in ("kaggle", competition.id.lower(), competition.title.lower()):
-        _require(name not in text, f'description.md names "{name}"')
+    text = re.sub(r"```.*?```|`[^`]*`", "", competition.description, flags=re.DOTALL)
+    for name in ("kaggle", competition.id, competition.title, *competition.hidden_names):
+        found = re.search(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", text, re.IGNORECASE)
+        _require(found is None, f'description.md names "{name}"')
 
 
 def description_example_is_valid(competition: Competition, twin: Twin) -> None:

@@ -82,6 +82,7 @@ class Competition:
     prize_usd: float
     dataset_gb: float | None
     awards_medals: bool
+    hidden_names: tuple[str, ...]  # of host and contest, which the description does not tell
     metric: Metric
     answers_file: str
     sample_submission_file: str
@@ -318,6 +319,7 @@ def _from_facts(folder: Path, facts: Mapping[str, Any], edition: str) -> Competi
         prize_usd=facts.get("prize_usd", 0),
         dataset_gb=facts.get("dataset_gb"),
         awards_medals=facts.get("awards_medals", False),
+        hidden_names=tuple(facts.get("hidden_names", ())),
         metric=Metric(
             name=metric["name"],
             higher_is_better=metric["direction"] == "higher",

@@ -162,6 +162,7 @@ def _from_facts(folder: Path, facts: Mapping[str, Any]) -> V1Competition:
         prize_usd=0,
         dataset_gb=None,
         awards_medals=bool(facts.get("awards_medals", False)),
+        hidden_names=(),
         metric=Metric(facts["grader"]["name"], higher, facts["grader"]["name"], float("inf" if higher else "-inf")),
         answers_file=answers,
         sample_submission_file=_below(dataset["sample_submission"], "public"),
