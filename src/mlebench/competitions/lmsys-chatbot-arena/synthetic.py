@@ -23,7 +23,7 @@ def make_raw(raw: Path, rng: np.random.Generator, size: int) -> None:
         again = dict(battles[place - 1]) if place % 2 else {"prompt": battles[place - 1]["prompt"]}
         battles[place] |= again
     table = pd.DataFrame(battles)
-    table.insert(0, "id", np.sort(rng.choice(np.arange(30_000, 4_294_000_000, 71_131), len(table), replace=False)))
+    table.insert(0, "id", np.sort(rng.choice(np.arange(30_000, 4_294_000_000, 7_113), len(table), replace=False)))
     train, test = table.iloc[:size], table.iloc[size:]
 
     write_csv(train, raw / "train.csv")
