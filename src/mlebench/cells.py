@@ -256,6 +256,8 @@ FORMATS: dict[str, Format] = {
     "id-list": Format("mlebench.cell_formats.id_list:check_id_list"),
     "label-list": Format("mlebench.cell_formats.label_list:check_label_list"),
     "label-list-as-text": Format("mlebench.cell_formats.label_list:check_label_list", verbatim=True),
+    "labelled-boxes": Format("mlebench.cell_formats.labelled_boxes:check_labelled_boxes", str),
     "permutation": Format("mlebench.cell_formats.permutation:check_permutation", str),
     "run-lengths": Format("mlebench.cell_formats.run_lengths:check_run_lengths", str),
+    "whole-numbers": Format("mlebench.cell_formats.whole_numbers:check_whole_numbers", str),
 }
