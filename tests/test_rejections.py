@@ -136,6 +136,10 @@ BRAINS = "hms-harmful-brain-activity-classification"
 PATTERNS = ["seizure_vote", "lpd_vote", "gpd_vote", "lrda_vote", "grda_vote"]  # and other_vote
 CATHETERS, APPLES = "ranzcr-clip-catheter-line-classification", "plant-pathology-2020-fgvc7"
 TUMOURS = "rsna-miccai-brain-tumor-radiogenomic-classification"
+COUPLINGS, PAGES, PETS = "champs-scalar-coupling", "denoising-dirty-documents", "petfinder-pawpularity-score"
+VOLCANOES, VENTILATOR = "predict-volcanic-eruptions-ingv-oe", "ventilator-pressure-prediction"
+LUNGS = "osic-pulmonary-fibrosis-progression"
+ALL_WEEKS = every(lambda cell: cell or "2000", "FVC")  # its answers have none in weeks without a visit
 
 CASES = [
     ("AI4Code", every(blanks("  ")), UNCHANGED),
@@ -460,6 +464,42 @@ CASES = [
     (TUMOURS, every(lambda cell: cell + ".0", "BraTS21ID"), UNCHANGED),
     (TUMOURS, first(lambda cell: "BraTS_" + cell, "BraTS21ID"), "malformed id"),
     (TUMOURS, every(RENAMED.__getitem__), UNCHANGED),
+    (COUPLINGS, first("0.5"), -math.inf),
+    (COUPLINGS, first("inf"), "not finite"),
+    (COUPLINGS, first(""), "missing value"),
+    (COUPLINGS, whole(lambda table: pd.concat([table, table.head(1)])), "repeated id"),
+    (PAGES, every(lambda cell: f"{float(cell) - 1}"), 1.0),
+    (PAGES, every("True"), every("1")),
+    (PAGES, first(lambda cell: cell.replace("_", "_0", 1), "id"), "unknown id"),
+    (PAGES, first("inf"), "not finite"),
+    (PAGES, first("0,5"), "not a number"),
+    (PETS, first("0.999"), "out of range"),
+    (PETS, first("100.001"), "out of range"),
+    (PETS, every("True"), every("1")),
+    (PETS, first("NA"), "missing value"),
+    (PETS, first(str.upper, "Id"), "unknown id"),
+    (VOLCANOES, every(lambda cell: f"{int(cell) + 0.5}"), 0.0),
+    (VOLCANOES, every(lambda cell: f"{int(cell) - 1.5}"), 2.0),
+    (VOLCANOES, every(lambda cell: f"{cell}.0", "segment_id"), UNCHANGED),
+    (VOLCANOES, first("inf"), "not finite"),
+    (VOLCANOES, whole(lambda table: pd.concat([table, table.head(1)])), "repeated id"),
+    (VENTILATOR, last("", "pressure"), UNCHANGED),
+    (VENTILATOR, last("inf", "pressure"), UNCHANGED),
+    (VENTILATOR, last("-1e300", "pressure"), UNCHANGED),
+    (VENTILATOR, last("text", "pressure"), "not a number"),
+    (VENTILATOR, first("text"), "not a number"),
+    (VENTILATOR, first("inf"), "not finite"),
+    (VENTILATOR, first(""), "missing value"),
+    (VENTILATOR, every(lambda cell: f"{cell}.0", "id"), UNCHANGED),
+    (VENTILATOR, whole(lambda table: table.iloc[::-1]), UNCHANGED),
+    (LUNGS, UNCHANGED, "missing value"),
+    (LUNGS, ALL_WEEKS, -math.log(100 * math.sqrt(2))),
+    (LUNGS, then(ALL_WEEKS, every("70", "Confidence")), -math.log(70 * math.sqrt(2))),
+    (LUNGS, then(ALL_WEEKS, every("0", "Confidence")), -math.log(70 * math.sqrt(2))),
+    (LUNGS, then(ALL_WEEKS, every("1e9", "FVC")), -math.sqrt(2) * 10 - math.log(100 * math.sqrt(2))),
+    (LUNGS, then(ALL_WEEKS, first("-1", "Confidence")), "out of range"),
+    (LUNGS, then(ALL_WEEKS, first("", "Confidence")), "missing value"),
+    (LUNGS, then(ALL_WEEKS, whole(lambda table: table.iloc[1:])), "missing id"),
 ]
 
 
