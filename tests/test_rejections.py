@@ -140,6 +140,18 @@ COUPLINGS, PAGES, PETS = "champs-scalar-coupling", "denoising-dirty-documents", 
 VOLCANOES, VENTILATOR = "predict-volcanic-eruptions-ingv-oe", "ventilator-pressure-prediction"
 LUNGS = "osic-pulmonary-fibrosis-progression"
 ALL_WEEKS = every(lambda cell: cell or "2000", "FVC")  # its answers have none in weeks without a visit
+CASSAVA, SHOP, RICE = (
+    "cassava-leaf-disease-classification",
+    "cdiscount-image-classification-challenge",
+    "paddy-disease-classification",
+)
+PHONEMES, SEEDLINGS, SPECIES = "ml2021spring-hw2", "plant-seedlings-classification", "inaturalist-2019-fgvc6"
+CAMERAS, SPEECH, CONTACTS = (
+    "iwildcam-2020-fgvc7",
+    "tensorflow-speech-recognition-challenge",
+    "nfl-player-contact-detection",
+)
+
 
 CASES = [
     ("AI4Code", every(blanks("  ")), UNCHANGED),
@@ -500,6 +512,34 @@ CASES = [
     (LUNGS, then(ALL_WEEKS, first("-1", "Confidence")), "out of range"),
     (LUNGS, then(ALL_WEEKS, first("", "Confidence")), "missing value"),
     (LUNGS, then(ALL_WEEKS, whole(lambda table: table.iloc[1:])), "missing id"),
+    *((id_, every(lambda cell: cell + ".0"), UNCHANGED) for id_ in (CASSAVA, SHOP, PHONEMES, CAMERAS, CONTACTS)),
+    *((id_, first(lambda cell: cell + ".5"), "not whole") for id_ in (CASSAVA, SHOP, PHONEMES, CAMERAS, CONTACTS)),
+    *((id_, first("none"), "not a number") for id_ in (CASSAVA, SHOP, PHONEMES, CAMERAS, CONTACTS)),
+    (CASSAVA, first("5"), "out of range"),
+    (PHONEMES, first("39"), "out of range"),
+    (PHONEMES, first("-1", "Id"), "unknown id"),
+    (CAMERAS, first("676"), "out of range"),
+    (SHOP, every("9"), 0.0),
+    (SHOP, first("-1", "_id"), "unknown id"),
+    *((id_, every(str.upper), 0.0) for id_ in (RICE, SEEDLINGS, SPEECH)),
+    *((id_, every(word), "not a text") for id_ in (RICE, SEEDLINGS, SPEECH) for word in ("4", "1.5", "TRUE")),
+    *((id_, first("4"), first("no class")) for id_ in (RICE, SEEDLINGS, SPEECH)),
+    *((id_, first("NA"), "missing value") for id_ in (SEEDLINGS, SPEECH)),
+    (RICE, every(""), 0.0),
+    (RICE, first("NA"), first("no class")),
+    (RICE, then(every("4"), first("")), "not a text"),
+    (SPEECH, every("unknown"), 0.0),
+    (SPECIES, every(lambda cell: cell + " 7 x"), UNCHANGED),
+    (SPECIES, every(lambda cell: f"\t+0{cell} "), UNCHANGED),
+    (SPECIES, every(lambda cell: cell + ".0"), "not a class number"),
+    (SPECIES, every(lambda cell: cell + ",1"), "not a class number"),
+    (SPECIES, first("1010"), "out of range"),
+    (SPECIES, first("-1 5"), "out of range"),
+    (SPECIES, first("  "), "not a class number"),
+    (SPECIES, first(""), "missing value"),
+    (CONTACTS, every(lambda cell: str(1 - int(cell))), -1.0),
+    (CONTACTS, every("2"), 0.0),
+    (CONTACTS, every("1"), 0.0),
 ]
 
 
