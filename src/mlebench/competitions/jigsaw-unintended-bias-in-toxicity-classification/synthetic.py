@@ -19,11 +19,11 @@ SUBTYPES = ["severe_toxicity", "obscene", "identity_attack", "insult", "threat"]
 REACTIONS = ["funny", "wow", "sad", "likes", "disagree"]
 FILLERS = ["schools", "should", "vote", "this", "taxes", "people", "think", "and", "why", "the", '"quoted"', "law,"]
 ABUSE = ["idiot", "stupid", "garbage", "moron", "pathetic"]
-COMMON = [("thank you", 0.0), ("what an idiot", 0.9), ("nan", 0.0)]  # texts that occur again and again
+COMMON = [("thank you", 0.0), ("what an idiot", 0.9)]  # texts that occur again and again
 
 
 def make_raw(raw: Path, rng: np.random.Generator, size: int) -> None:
-    further = max(2 * len(IDENTITIES), size // 2)
+    further = max(2 * len(IDENTITIES) + 1, size // 2)
     train = _comments(rng, size, first_id=59_848)
     test = _comments(rng, 2 * further, first_id=7_000_000).rename(columns={"target": "toxicity"})
     test = test.iloc[rng.permutation(2 * further)]
@@ -73,10 +73,11 @@ def _text(rng: np.random.Generator, toxic: bool, mentioned: np.ndarray) -> str:
 
 
 def _with_all_cases(test: pd.DataFrame) -> pd.DataFrame:
-    """Each group is mentioned in a toxic comment and in one that is not, however small the test is."""
+    """Each group is mentioned in a toxic comment and in one that is not, and one is a word that means missing."""
     for number, name in enumerate(IDENTITIES):
         for row, share in ((2 * number, 0.8), (2 * number + 1, 0.1)):
             test.loc[row, [*IDENTITIES, "toxicity"]] = [*[0.0] * len(IDENTITIES), share]
             test.loc[row, name] = 1.0
             test.loc[row, "comment_text"] = f"{name.partition('_')[0]} people {ABUSE[0] if share > 0.5 else 'vote'}"
+    test.loc[len(test) - 1, "comment_text"] = "nan"
     return test
