@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from mlebench.errors import PreparationError
-from mlebench.preparation.archives import unzip, zip_files
+from mlebench.preparation.archives import repack, unzip, zip_files
 from mlebench.preparation.files import hold_out, link_files, link_folder, unpack
 
 
@@ -142,3 +142,23 @@ def test_missing_files_are_named_before_anything_is_packed(tmp_path):
     with pytest.raises(PreparationError, match=r"1 of 1 files for a\.zip are missing: 0\.txt"):
         zip_files([(tmp_path / "0.txt", "0.txt")], tmp_path / "a.zip")
     assert not (tmp_path / "a.zip").exists()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_members_go_from_one_archive_to_another(pack, tmp_path, method):
+    members = {f"{n}.txt": bytes([n]) * 1000 for n in range(9)}
+    for target in ("a", "b"):
+        repack(pack(members, method), ["3.txt", "1.txt"], tmp_path / "new" / target)
+    assert (tmp_path / "new" / "a").read_bytes() == (tmp_path / "new" / "b").read_bytes()
+    with zipfile.ZipFile(tmp_path / "new" / "a") as archive:
+        assert archive.namelist() == ["3.txt", "1.txt"]
+        assert all(archive.read(name) == members[name] for name in archive.namelist())
+        assert archive.getinfo("3.txt").compress_type == method
+
+
+def test_missing_members_and_damaged_archives_are_named(pack, tmp_path):
+    with pytest.raises(PreparationError, match=r"1 members are missing in a\.zip: x\.txt"):
+        repack(pack({"1.txt": b"1"}), ["1.txt", "x.txt"], tmp_path / "new")
+    (tmp_path / "a.zip").write_bytes(b"junk")
+    with pytest.raises(PreparationError, match="damaged"):
+        repack(tmp_path / "a.zip", [], tmp_path / "new")

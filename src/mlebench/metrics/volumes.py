@@ -89,8 +89,10 @@ def _farthest_in_ball(places: FloatArray, square: float, grid: BoolArray, steps:
     order: IntArray = np.argsort(squares)
     padded = np.pad(grid, [(each, each) for each in reach])
     flat = padded.ravel()
-    left = np.ravel_multi_index(tuple(np.round(places / steps[:, None]).astype(int) + reach[:, None]), padded.shape)
-    offsets: IntArray = np.array([padded.shape[1] * padded.shape[2], padded.shape[2], 1]) @ around
+    left = np.asarray(
+        np.ravel_multi_index(tuple(np.round(places / steps[:, None]).astype(int) + reach[:, None]), padded.shape)
+    )
+    offsets = np.array([padded.shape[1] * padded.shape[2], padded.shape[2], 1]) @ around
     for offset, distance in zip(offsets[order].tolist(), squares[order].tolist(), strict=True):
         left = left[~flat[left + offset]]
         if len(left) == 0:

@@ -72,6 +72,31 @@ def zip_files(files: Iterable[tuple[Path, str]], archive: Path) -> None:
             done()
 
 
+def repack(archive: Path, names: Iterable[str], target: Path) -> None:
+    """Pack the members `names` of the zip `archive` into the new zip `target`, in this order, without unpacking.
+
+    Each keeps its method of compression; the bytes do not depend on the clock. Makes the parent folders. Raises
+    PreparationError for a damaged archive, and one that names the first missing members.
+    """
+    wanted = list(names)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with zipfile.ZipFile(archive) as opened, zipfile.ZipFile(target, "w") as packed:
+            missing = sorted(set(wanted) - set(opened.namelist()))
+            if missing:
+                raise PreparationError(f"{len(missing):,} members are missing in {archive.name}: {missing[0]} …")
+            with progress.step(f"packing {target.name}", len(wanted)) as done:
+                for name in wanted:
+                    given = opened.getinfo(name)
+                    member = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+                    member.external_attr = 0o644 << 16
+                    member.compress_type = given.compress_type
+                    packed.writestr(member, opened.read(given))
+                    done()
+    except (zipfile.BadZipFile, EOFError, OSError, RuntimeError, NotImplementedError) as error:
+        raise PreparationError(f"{archive} is damaged or can't be read: {error}") from error
+
+
 @contextmanager
 def reading_member(archive: Path, name: str) -> Iterator[IO[bytes]]:
     """The member `name` of the zip `archive`, to be read from front to back without unpacking it to disk.

@@ -21,7 +21,7 @@ import pandas as pd
 
 from mlebench.errors import PreparationError
 from mlebench.preparation import progress
-from mlebench.preparation.archives import unzip, zip_files
+from mlebench.preparation.archives import repack, unzip, zip_files
 from mlebench.preparation.seven_zip import un7zip
 from mlebench.tables import read_csv, write_csv
 
@@ -193,6 +193,7 @@ __all__ = [
     "one_hot",
     "random_order",
     "read_csv",
+    "repack",
     "require_unique",
     "unpack",
     "unzip",
