@@ -24,7 +24,7 @@ def read_answers(path: Path) -> pd.DataFrame:
 
 def check_submission(table: pd.DataFrame, public: Path) -> Iterator[Problem]:
     """There have to be as many rows as in the test."""
-    rows = len(read_csv(public / "test.csv", usecols=["id"], dtype=str))
+    rows = len(read_csv(public / "sample_submission.csv", usecols=["id"], dtype=str))
     if len(table) != rows:
         yield Problem("row count", f"there are {len(table):,} rows", f"{rows:,} rows, one for each id of test.csv")
 
@@ -35,7 +35,8 @@ def score(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
     `submission` has its columns in the order of the file, and they are paired by position, too. Raises
     InvalidSubmission if repeated ids make the number of scored rows another.
     """
-    scored = _in_order_of_ids(submission[submission["id"].isin(answers["id"])])
+    ordered = _in_order_of_ids(submission)
+    scored = ordered[ordered["id"].isin(answers["id"])]
     if len(scored) != len(answers):
         message = f"ids repeat or are missing, so that {len(scored):,} rows are scored"
         raise InvalidSubmission([Problem("missing id", message, f"{len(answers):,} rows, each id once")])
