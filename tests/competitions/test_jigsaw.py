@@ -62,8 +62,10 @@ def test_a_repeated_id_shifts_rows_in_v1_and_is_refused_in_v2(twins, score, gues
     table, truth = guess(dataset), scored_answers(dataset)
     first, last = truth.index[0], truth.index[-1]
     table.loc[table["id"] == first, "id"] = last
-    kept = table[table["id"].isin(truth.index)].sort_values("id")
-    assert score(table, dataset) == pytest.approx(roc_auc_score(truth, kept.drop(columns="id")), abs=1e-5)
+    kept = table[table["id"].isin(truth.index)].sort_values("id").drop(columns="id")
+    other = kept.iloc[[*range(len(kept) - 2), -1, -2]]  # either of the two rows with one id may come first
+    expected = [round(roc_auc_score(truth, rows), 5) for rows in (kept, other)]
+    assert score(table, dataset) in expected
     with pytest.raises(InvalidSubmission, match="stands there already"):
         score(table, twins(TOXIC, "v2"))
 
