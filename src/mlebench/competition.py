@@ -81,6 +81,8 @@ class Competition:
     year: int | None
     prize_usd: float
     dataset_gb: float | None
+    examples: int | None  # labelled examples of the real data, or rows of its training table
+    test_rows: int | None  # rows of a submission to edition v1 prepared from the real data
     awards_medals: bool
     hidden_names: tuple[str, ...]  # of host and contest, which the description does not tell
     metric: Metric
@@ -302,7 +304,7 @@ def _in_edition(facts: Mapping[str, Any], edition: str) -> dict[str, Any]:
 def _from_facts(folder: Path, facts: Mapping[str, Any], edition: str) -> Competition:
     if facts["complexity"] not in COMPLEXITIES:
         raise ValueError(f"complexity is {facts['complexity']!r}; it is one of {', '.join(COMPLEXITIES)}")
-    metric = facts["metric"]
+    metric, size = facts["metric"], facts.get("size", {})
     if metric["direction"] not in ("higher", "lower"):
         raise ValueError(f"metric.direction is {metric['direction']!r}; it is higher or lower")
     files = facts["files"]
@@ -318,6 +320,8 @@ def _from_facts(folder: Path, facts: Mapping[str, Any], edition: str) -> Competi
         year=facts.get("year"),
         prize_usd=facts.get("prize_usd", 0),
         dataset_gb=facts.get("dataset_gb"),
+        examples=size.get("examples"),
+        test_rows=size.get("test_rows"),
         awards_medals=facts.get("awards_medals", False),
         hidden_names=tuple(facts.get("hidden_names", ())),
         metric=Metric(

@@ -161,6 +161,8 @@ def _from_facts(folder: Path, facts: Mapping[str, Any]) -> V1Competition:
         year=None,
         prize_usd=0,
         dataset_gb=None,
+        examples=None,
+        test_rows=None,
         awards_medals=bool(facts.get("awards_medals", False)),
         hidden_names=(),
         metric=Metric(facts["grader"]["name"], higher, facts["grader"]["name"], float("inf" if higher else "-inf")),

@@ -64,6 +64,8 @@ def _summary(competition: Competition) -> dict[str, Any]:
         "year": competition.year,
         "prize_usd": competition.prize_usd,
         "dataset_gb": competition.dataset_gb,
+        "examples": competition.examples,
+        "test_rows": competition.test_rows,
         "awards_medals": competition.awards_medals,
         "metric": competition.metric.title,
         "higher_is_better": competition.metric.higher_is_better,
@@ -141,6 +143,8 @@ def _print_facts(competition: Competition, facts: dict[str, Any]) -> None:
     size = f"{facts['dataset_gb']} GB" if facts["dataset_gb"] is not None else "size not published"
     click.echo(f"{competition.title} ({competition.id})")
     click.echo(f"  {facts['category']}, complexity {facts['complexity']}, {facts['year'] or 'no year'}{prize}, {size}")
+    if rows := _size(competition):
+        click.echo(f"  real size: {rows}")
     click.echo(f"  metric: {facts['metric']}, {better}")
     if facts["division"]:
         click.echo(f"  division: {facts['division']}")
@@ -165,3 +169,13 @@ def _print_facts(competition: Competition, facts: dict[str, Any]) -> None:
     prepared = facts["prepared"]
     click.echo(f"  prepared: {prepared} (source {facts['source']})" if prepared else "  prepared: no")
     click.echo(f"  task: {facts['description']}")
+
+
+def _size(competition: Competition) -> str:
+    """How large the real data are, as far as it is known."""
+    parts = []
+    if competition.examples is not None:
+        parts.append(f"{competition.examples:,} examples")
+    if competition.test_rows is not None:
+        parts.append(f"{competition.test_rows:,} rows of a submission (edition v1)")
+    return ", ".join(parts)

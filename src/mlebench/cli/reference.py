@@ -87,9 +87,12 @@ def catalog_page() -> str:
             _MADE.format("the competitions' facts"),
             f"\n{len(found)} competitions: {counts}. The split `lite` is `low`; `all` is all but `dev`. Medals are the "
             "scores that the last team with each medal had on the private leaderboard, with its place in brackets. "
+            "Examples are the labelled ones of the real data, or the rows of its training table, before they are "
+            "divided; rows are those of a submission to edition v1; some are approximate. "
             "Where edition v2 differs, [editions](editions.md) tells how; `mlebench show ID` tells everything else.\n",
-            "| competition | category | complexity | metric | teams | gold | silver | bronze | GB | v2 differs |",
-            "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+            "| competition | category | complexity | metric | teams | gold | silver | bronze | GB | examples | rows | "
+            "v2 differs |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
             *map(_catalog_row, found),
             "\n## How the rows are divided\n",
             "| competition | division |",
@@ -115,6 +118,8 @@ def _catalog_row(competition: Competition) -> str:
         f"{board.teams:,}" if board else "",
         *medals,
         "" if competition.dataset_gb is None else f"{competition.dataset_gb:g}",
+        "" if competition.examples is None else f"{competition.examples:,}",
+        "" if competition.test_rows is None else f"{competition.test_rows:,}",
         f"[yes](editions.md#{competition.id.lower()})" if competition.differs_in_v2 else "",
     ]
     return f"| {' | '.join(map(_cell, cells))} |"
