@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFont
 
 from mlebench.preparation.files import write_csv
 from mlebench.preparation.synthetic import hex_ids, png_bytes
@@ -33,7 +34,7 @@ def make_raw(raw: Path, rng: np.random.Generator, size: int) -> None:
 
 
 def _inchi(length: int, side: str) -> str:
-    """The identifier of a chain of `length` carbons, the last of which carries `side`, if anything. No real one, but alike."""
+    """The identifier of a chain of `length` carbons, the last of which carries `side`; alike the real ones, not one."""
     hydrogens = 2 * length + 2 + {"": 0, "N": 1, "O": 0, "F": -1}[side]
     atoms = length + bool(side)
     inner = f"2-{length}H2" if length > 2 else "2H2"
@@ -49,7 +50,12 @@ def _drawing(rng: np.random.Generator, length: int, side: str) -> np.ndarray:
     pen.line(corners, fill=0, width=1)
     if side:
         x, y = corners[-1]
-        pen.text((x + 3, y - 5), side, fill=0)
+        pen.text((x + 3, y - 5), side, fill=0, font=_font())
     pixels = np.array(image)
     pixels[rng.random(pixels.shape) < 0.004] = 0
     return np.ascontiguousarray(np.flipud(pixels)) if rng.random() < 0.5 else pixels
+
+
+@cache
+def _font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default()
