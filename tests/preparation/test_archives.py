@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from mlebench.errors import PreparationError
-from mlebench.preparation.archives import repack, unzip, zip_files
+from mlebench.preparation.archives import reading_member, repack, unzip, writing_member, zip_files
 from mlebench.preparation.files import hold_out, link_files, link_folder, unpack
 
 
@@ -162,3 +162,33 @@ def test_missing_members_and_damaged_archives_are_named(pack, tmp_path):
     (tmp_path / "a.zip").write_bytes(b"junk")
     with pytest.raises(PreparationError, match="damaged"):
         repack(tmp_path / "a.zip", [], tmp_path / "new")
+
+
+@pytest.mark.parametrize("compress", [True, False])
+def test_a_member_is_written_and_read_from_front_to_back(tmp_path, compress):
+    path = tmp_path / "new" / "a.zip"
+    with writing_member(path, "a.txt", compress=compress) as member:
+        for number in range(1000):
+            member.write(b"%d\n" % number)
+    with reading_member(path, "a.txt") as member:
+        assert [int(line) for line in member] == list(range(1000))
+    assert (path.stat().st_size < 3000) == compress
+    with zipfile.ZipFile(path) as archive:
+        assert archive.namelist() == ["a.txt"]
+        assert archive.infolist()[0].date_time == (1980, 1, 1, 0, 0, 0)
+
+
+def test_a_member_that_can_not_be_read(pack, tmp_path):
+    path = pack({"a.txt": bytes(range(256)) * 100}, zipfile.ZIP_STORED)
+    with pytest.raises(PreparationError, match=r"a\.zip holds no b\.txt"), reading_member(path, "b.txt"):
+        pass
+    with pytest.raises(PreparationError, match=r"b\.zip is missing"), reading_member(tmp_path / "b.zip", "a.txt"):
+        pass
+    content = bytearray(path.read_bytes())
+    content[5000] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(PreparationError, match="damaged"), reading_member(path, "a.txt") as member:
+        member.read()
+    path.write_bytes(content[:3000])
+    with pytest.raises(PreparationError, match="damaged"), reading_member(path, "a.txt"):
+        pass

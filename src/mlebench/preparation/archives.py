@@ -109,6 +109,8 @@ def reading_member(archive: Path, name: str) -> Iterator[IO[bytes]]:
         with zipfile.ZipFile(archive) as opened:
             if name not in opened.namelist():
                 raise PreparationError(f"{archive.name} holds no {name}")
+            if reason := _refused(opened.getinfo(name)):
+                raise PreparationError(f"{archive.name}: the member {name!r} {reason}")
             with opened.open(name) as member:
                 yield member
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
