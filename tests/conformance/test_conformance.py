@@ -10,6 +10,8 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from mlebench import catalog
@@ -17,6 +19,7 @@ from mlebench.dataset import Dataset
 from mlebench.errors import InvalidSubmission
 from mlebench.grading import score_submission
 from mlebench.preparation.engine import prepare
+from mlebench.preparation.parquet_reading import column_names, read_column
 from mlebench.preparation.seven_zip import un7zip
 from mlebench.preparation.sources import Local
 
@@ -31,6 +34,7 @@ class Case:
     dataset: Dataset
     expected: dict
     submissions: Path
+    tables: dict  # rows, types and content of tables in a format whose bytes depend on the program that writes it
 
 
 @pytest.fixture(scope="module", params=FIXTURES, ids=lambda path: path.name)
@@ -40,7 +44,13 @@ def case(request, tmp_path_factory):
         archive.extractall(folder / "submissions")
     dataset = Dataset(catalog.get(request.param.name), folder / "data")
     prepare(dataset, Local(request.param / "raw.zip"))
-    yield Case(dataset, json.loads((request.param / "expected.json").read_text()), folder / "submissions")
+    tables = request.param / "tables.json"
+    yield Case(
+        dataset,
+        json.loads((request.param / "expected.json").read_text()),
+        folder / "submissions",
+        json.loads(tables.read_text()) if tables.is_file() else {},
+    )
     shutil.rmtree(folder)
 
 
@@ -50,8 +60,19 @@ def test_every_prepared_file_is_byte_identical(case):
         found.discard("description.md")
         wanted = {name.partition("!")[0] for name in case.expected[side]}
         assert found == wanted
-        wrong = [name for name, digest in case.expected[side].items() if _sha256(folder, name) != digest]
+        by_bytes = {name: digest for name, digest in case.expected[side].items() if f"{side}/{name}" not in case.tables}
+        wrong = [name for name, digest in by_bytes.items() if _sha256(folder, name) != digest]
         assert wrong == []
+
+
+def test_tables_whose_bytes_depend_on_their_writer_hold_the_same(case):
+    for name, expected in case.tables.items():
+        path = case.dataset.prepared / name
+        table = pd.DataFrame({column: np.concatenate(list(read_column(path, column))) for column in column_names(path)})
+        assert {column: str(dtype) for column, dtype in table.dtypes.items()} == expected["dtypes"]
+        assert len(table) == expected["rows"]
+        text = table.to_csv(index=False, lineterminator="\n")
+        assert hashlib.sha256(text.encode()).hexdigest() == expected["sha256_of_csv"]
 
 
 def test_every_score_is_equal(case):
