@@ -43,7 +43,7 @@ def _speech(rng: np.random.Generator, frames: int, voices: np.ndarray) -> tuple[
 
 
 def _phonemes(rng: np.random.Generator, length: int) -> np.ndarray:
-    """The class of each frame: phonemes of 6 to 20 frames, the first classes more often than the last."""
-    count = length // 6 + 1
+    """The class of each frame: phonemes of 8 to 24 frames, the first classes more often than the last."""
+    count = length // 8 + 1
     kinds = (CLASSES * rng.random(count) ** 3).astype(int)
-    return np.repeat(kinds, rng.integers(6, 21, count))[:length]
+    return np.repeat(kinds, rng.integers(8, 25, count))[:length]
