@@ -11,9 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
+from sklearn.metrics import average_precision_score
 
 from mlebench import catalog
-from mlebench.metrics.detection import mean_average_precision_score
+from mlebench.metrics.detection import (
+    mean_average_precision_score,
+    mean_step_average_precision_score,
+    point_f1_score,
+)
 
 CORNERS = ["x_min", "y_min", "x_max", "y_max"]
 V1 = {"iou_threshold": 0.4, "numbered_from_zero": True}
@@ -255,3 +260,103 @@ def test_values_that_are_not_finite_are_refused():
     y_pred[0, 2] = np.nan
     with pytest.raises(ValueError, match="y_pred"):
         mean_average_precision_score(np.ones((1, 6)), y_pred)
+
+
+labels, grid = st.integers(0, 1), st.integers(0, 6)
+page_boxes = st.lists(st.tuples(labels, labels, grid, grid, st.integers(1, 4), st.integers(1, 4)), max_size=8)
+page_points = st.lists(
+    st.tuples(labels, labels, grid.map(lambda n: n + 0.5) | grid, grid | st.just(np.nan)), max_size=8
+)
+
+
+def points_found(true, points):
+    """The rules of the points, box by box."""
+    left = list(points)
+    hits = 0
+    for image, label, x, y, width, height in true:
+        for point in left:
+            if point[:2] == (image, label) and x < point[2] < x + width and y < point[3] < y + height:
+                left.remove(point)
+                hits += 1
+                break
+    return hits
+
+
+@given(page_boxes, page_points)
+def test_point_f1_is_that_of_the_definition(true, points):
+    hits = points_found(true, points)
+    precision, recall = hits / max(1, len(points)), hits / max(1, len(true))
+    expected = 2 * precision * recall / (precision + recall) if hits else 0.0
+    found = point_f1_score(np.array(true, dtype=float).reshape(-1, 6), np.array(points, dtype=float).reshape(-1, 4))
+    assert found == pytest.approx(expected)
+
+
+def test_the_first_fitting_point_is_used_up_even_if_another_box_needs_it():
+    true = np.array([[0, 0, 0, 0, 10, 10], [0, 0, 0, 0, 4, 4]], dtype=float)
+    both_fit = np.array([[0, 0, 2, 2], [0, 0, 8, 8]], dtype=float)
+    assert point_f1_score(true, both_fit) == 0.5
+    assert point_f1_score(true, both_fit[::-1]) == 1
+
+
+@pytest.mark.parametrize("shapes", [((2, 5), (2, 4)), ((2, 6), (2, 3)), ((6,), (2, 4))])
+def test_points_of_other_shapes_are_refused(shapes):
+    with pytest.raises(ValueError, match="shape"):
+        point_f1_score(*(np.zeros(shape) for shape in shapes))
+
+
+corner_boxes = st.tuples(grid, grid, grid, grid)
+confidences = st.sampled_from([0.0, 0.25, 0.5, 1.0, -0.5])
+rows = st.integers(0, 3)
+corner_truths = st.lists(st.tuples(rows, labels, corner_boxes), min_size=1, max_size=8)
+corner_detections = st.lists(st.tuples(rows, st.integers(0, 2), confidences, corner_boxes), max_size=10)
+
+
+def corner_iou(first, second):
+    both = max(0, min(first[2], second[2]) - max(first[0], second[0])) * max(
+        0, min(first[3], second[3]) - max(first[1], second[1])
+    )
+    union = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (first, second)) - both
+    return both / union if union > 0 else 0.0
+
+
+def examples(true, found, images, label):
+    """Truth and score of all examples of a class, by the rules; and which of them are detections."""
+    pairs = []
+    for image in range(images):
+        left = [box for row, name, box in true if (row, name) == (image, label)]
+        mine = [(confidence, box) for row, name, confidence, box in found if (row, name) == (image, label)]
+        if not left and not mine:
+            pairs.append((0, 0.0, False))
+        for confidence, box in sorted(mine, key=lambda each: -each[0]):
+            overlaps = [corner_iou(box, other) for other in left]
+            best = int(np.argmax(overlaps)) if overlaps else 0
+            hit = bool(overlaps) and overlaps[best] > 0.5
+            pairs.append((int(hit), confidence, True))
+            if hit:
+                left.pop(best)
+        pairs += [(1, 0.0, False)] * len(left)
+    return pairs
+
+
+@given(corner_truths, corner_detections)
+def test_step_average_precision_is_that_of_scikit_learn(true, found):
+    y_true = np.array([[row, label, *box] for row, label, box in true], dtype=float)
+    y_pred = np.array([[row, label, c, *box] for row, label, c, box in found], dtype=float).reshape(-1, 7)
+    everything, detected = [], []
+    for label in sorted({row[1] for row in true}):
+        pairs = examples(true, found, 4, label)
+        everything.append(average_precision_score([p[0] for p in pairs], [p[1] for p in pairs]))
+        hits = [p for p in pairs if p[2]]
+        share = sum(p[0] for p in hits) / sum(row[1] == label for row in true)
+        detected.append(share * average_precision_score([p[0] for p in hits], [p[1] for p in hits]) if share else 0.0)
+    assert mean_step_average_precision_score(y_true, y_pred, images=4) == pytest.approx(np.mean(everything))
+    assert mean_step_average_precision_score(y_true, y_pred) == pytest.approx(np.mean(detected))
+
+
+def test_an_overlap_of_exactly_the_threshold_is_none_and_of_equal_ones_the_earlier_is_taken():
+    true = np.array([[0, 0, 0, 0, 2, 2]], dtype=float)
+    assert mean_step_average_precision_score(true, np.array([[0, 0, 1, 0, 0, 2, 1]], dtype=float)) == 0
+    assert mean_step_average_precision_score(true, np.array([[0, 0, 1, 0, 0, 2, 1.01]])) == 1
+    twins = np.array([[0, 0, 0, 0, 9, 10], [0, 0, 1, 0, 10, 10]], dtype=float)
+    fits_both, fits_the_first = [0, 0, 0.9, 0, 0, 10, 10], [0, 0, 0.8, -6, 0, 8, 10]
+    assert mean_step_average_precision_score(twins, np.array([fits_both, fits_the_first], dtype=float)) == 0.5
