@@ -10,6 +10,15 @@ from mlebench.preparation.files import hold_out, link_files, read_csv, unpack, w
 
 
 def prepare(raw: Path, public: Path, private: Path) -> None:
+    _prepare(raw, public, private, depths_of_test=False)
+
+
+def prepare_v2(raw: Path, public: Path, private: Path) -> None:
+    """The same, but the depths of the test images are given too."""
+    _prepare(raw, public, private, depths_of_test=True)
+
+
+def _prepare(raw: Path, public: Path, private: Path, *, depths_of_test: bool) -> None:
     labelled = unpack(raw, "competition_data.zip") / "competition_data"
     masks = read_csv(labelled / "train.csv", dtype=str)[["id", "rle_mask"]]
     _require_an_image_for_each(masks["id"], labelled / "train" / "images")
@@ -17,7 +26,8 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
     depths = read_csv(raw / "depths.csv", dtype={"id": str})[["id", "z"]].sort_values("id")
 
     write_csv(train, public / "train.csv")
-    write_csv(depths[depths["id"].isin(train["id"])], public / "depths.csv")
+    given = masks["id"] if depths_of_test else train["id"]
+    write_csv(depths[depths["id"].isin(given)], public / "depths.csv")
     write_csv(test[["id"]].assign(rle_mask="1 1"), public / "sample_submission.csv")
     write_csv(test, private / "test.csv")
     _link_pngs(train["id"], labelled / "train" / "images", public / "train" / "images")
