@@ -165,3 +165,112 @@ def test_phrases_that_spell_a_gap_keep_their_words(both):
         phrases = pd.concat([read_csv(file, sep="\t", keep_default_na=False)["Phrase"] for file in files])
         found.append(int(phrases.isin(["null", "None", "NA", "nan", "n/a"]).sum()))
     assert found == [0, 5]
+
+
+def test_salt_does_not_take_an_empty_prediction_for_a_full_one(both, score):
+    first, second = both("tgs-salt-identification-challenge")
+    table = gold(first, dtype=str)
+    full = table["rle_mask"] == "1 10201"
+    assert full.any()
+    emptied = table.assign(rle_mask=table["rle_mask"].mask(full, ""))
+    assert score(emptied, first) == 1
+    assert score(emptied, second) == pytest.approx(1 - full.mean(), abs=1e-5)
+    ids = {*read_csv(second.public / "train.csv")["id"], *table["id"]}
+    assert set(read_csv(second.public / "depths.csv")["id"]) == ids > set(read_csv(first.public / "depths.csv")["id"])
+
+
+def test_chest_radiographs_take_corners_for_corners(both, score):
+    first, second = both("vinbigdata-chest-xray-abnormalities-detection")
+    table = gold(first, dtype=str)
+    assert score(table, first) < score(table, second) == 1
+    shifted = table["PredictionString"].str.replace(r"(\S+ \S+) (\S+) (\S+) (\S+) (\S+)", _moved, regex=True)
+    moved = table.assign(PredictionString=shifted)
+    assert score(moved, second) < score(moved, first) - 0.2
+    for boxes in ("15 1 0 0 1 1", "3.5 1 0 0 1 1", "3 1 9 0 1 1"):
+        garbage = table.assign(PredictionString=table["PredictionString"] + " " + boxes)
+        assert score(garbage, first) > 0.5
+        with pytest.raises(InvalidSubmission, match=r"unknown class|second corner"):
+            score(garbage, second)
+    with pytest.raises(InvalidSubmission, match="stands there already"):
+        score(pd.concat([table, table]), second)
+
+
+def _moved(match):
+    """A box three pixels to the right and below."""
+    head, *corners = match.groups()
+    return " ".join([head, *(str(float(corner) + 3) for corner in corners)])
+
+
+def test_hubmap_withholds_the_outlines_of_the_test(both):
+    first, second = both("hubmap-kidney-segmentation")
+    for dataset, expected in ((first, 3), (second, 0)):
+        outlines = [path for path in (dataset.public / "test").glob("*.json") if "anatomical" not in path.name]
+        assert len(outlines) == expected
+        assert len(list((dataset.public / "test").glob("*-anatomical-structure.json"))) == 3
+
+
+def test_contrails_may_be_absent_altogether(both, score):
+    first, second = both("google-research-identify-contrails-reduce-global-warming")
+    table = gold(first, dtype=str)
+    empty = table.assign(encoded_pixels=table["encoded_pixels"].where(table["encoded_pixels"] != "-"))
+    with pytest.raises(InvalidSubmission, match="is missing"):
+        score(empty, first)
+    assert score(empty, second) == 1
+    grader = second.competition
+    nothing = table.assign(encoded_pixels="-")
+    assert math.isnan(first.competition.score(nothing, nothing))
+    assert grader.score(nothing, nothing) == 1
+    assert grader.score(nothing, table) == 0
+
+
+def test_ink_does_not_go_past_the_picture(both, score):
+    first, second = both("vesuvius-challenge-ink-detection")
+    table = gold(first, dtype=str)
+    longer = table.assign(Predicted=table["Predicted"] + " 9999999 1")
+    assert score(longer, first) == 1
+    with pytest.raises(InvalidSubmission, match="past the last pixel"):
+        score(longer, second)
+    assert score(table.assign(Predicted=""), second) == 0
+
+
+def test_scans_are_paired_by_id_and_class(both, score):
+    first, second = both("uw-madison-gi-tract-image-segmentation")
+    table = gold(first, dtype=str)
+    shuffled = table.sample(frac=1, random_state=0)
+    with pytest.raises(InvalidSubmission, match="another place"):
+        score(shuffled, first)
+    assert score(shuffled, second) == 1
+    spoilt = table.assign(predicted=table["predicted"].where(table.index % 5 > 0, "1 3"))
+    assert score(spoilt, first) == score(spoilt.sample(frac=1, random_state=0), second) < 1
+    with pytest.raises(InvalidSubmission, match="are missing"):
+        score(table.iloc[:4], second)
+
+
+def test_covid_does_not_reward_what_was_not_detected(both, score):
+    first, second = both("siim-covid19-detection")
+    sample = read_csv(first.sample_submission)
+    assert score(sample, first) > score(sample, second) + 0.05
+    nothing = sample.assign(PredictionString="")
+    assert score(nothing, second) == 0
+    assert score(nothing.assign(PredictionString=" "), first) > 0.1
+    table = gold(first)
+    strange = table.assign(PredictionString=table["PredictionString"] + " pneumothorax 1 0 0 1 1")
+    assert score(strange, first) == 1
+    with pytest.raises(InvalidSubmission, match="unknown class"):
+        score(strange, second)
+
+
+def test_drives_have_their_own_maps(both, score):
+    first, second = both("3d-object-detection-for-autonomous-vehicles")
+    for dataset in (first, second):
+        own = [pd.read_json(dataset.public / f"{part}_data" / "log.json")["token"] for part in ("train", "test")]
+        maps = [
+            pd.read_json(dataset.public / f"{part}_data" / "map.json")["log_tokens"][0] for part in ("train", "test")
+        ]
+        assert set(maps[1]) == set(own[1])
+        assert set(maps[0]) == set(own[0] if dataset is second else own[1])
+    table = gold(first)
+    strange = table.assign(PredictionString=table["PredictionString"] + " 1 0 0 0 1 1 1 0 tram")
+    assert score(strange, first) == 1
+    with pytest.raises(InvalidSubmission, match="unknown class"):
+        score(strange, second)
