@@ -45,4 +45,5 @@ def _parsed(values: pd.Series) -> np.ndarray:
     if pd.api.types.is_numeric_dtype(values):  # real numbers and booleans
         return np.full(len(values), np.nan)
     words = as_text(values).str.extract(r"^\s*([+-]?[0-9]+)(?:\s|$)")[0]
-    return pd.to_numeric(words.astype(object), errors="coerce").to_numpy(dtype=float)
+    # Releases of pandas differ in what `to_numeric` makes of hundreds of digits.
+    return np.array([float(word) if isinstance(word, str) else np.nan for word in words], dtype=float)
