@@ -31,14 +31,20 @@ def read_groups(texts: Sequence[str], fields: int, word: int, *, any_blanks: boo
     >>> read_groups(["1 2 a"], 3, 2).numbers.tolist()
     [[1.0, 2.0]]
     """
-    tokens = [_tokens(text, any_blanks) for text in texts]
-    counts = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
+    counts = np.fromiter((_count(text, any_blanks) for text in texts), dtype=np.int64, count=len(texts))
     if (counts % fields).any():
         raise ValueError(f"text {int(np.argmax(counts % fields > 0))} has no multiple of {fields} parts")
-    table = np.array([token for each in tokens for token in each], dtype=object).reshape(-1, fields)
-    others = np.delete(table, word, axis=1)
-    numbers = np.fromiter(map(float, others.ravel().tolist()), dtype=np.float64, count=others.size)
-    return Groups(np.repeat(np.arange(len(texts)), counts // fields), table[:, word], numbers.reshape(others.shape))
+    tokens = _tokens(" ".join(text for text in texts if text), any_blanks)
+    words = np.array(tokens[word::fields], dtype=object)
+    del tokens[word::fields]
+    numbers = np.fromiter(map(float, tokens), dtype=np.float64, count=len(tokens)).reshape(-1, fields - 1)
+    return Groups(np.repeat(np.arange(len(texts)), counts // fields), words, numbers)
+
+
+def _count(text: str, any_blanks: bool) -> int:
+    if any_blanks:
+        return len(text.split())
+    return text.count(" ") + 1 if text else 0
 
 
 def _tokens(text: str, any_blanks: bool) -> list[str]:
@@ -64,16 +70,15 @@ def check_labelled_boxes(values: pd.Series, context: Context) -> Iterator[Fault]
     if missing.any() and not options.get("missing", True):
         yield Fault("missing value", "is missing", missing, expected)
     texts = as_text(values).to_list()
-    unreadable = list(_unreadable(texts, len(fields), word, any_blanks))
-    for kind, message, wrong in unreadable:
-        yield Fault(kind, message, wrong, expected)
-    readable = ~np.any([wrong for _, _, wrong in unreadable], axis=0) if unreadable else np.ones(len(texts), bool)
-    groups = read_groups(
-        [text if is_readable else "" for text, is_readable in zip(texts, readable, strict=True)],
-        len(fields),
-        word,
-        any_blanks=any_blanks,
-    )
+    try:
+        groups = read_groups(texts, len(fields), word, any_blanks=any_blanks)
+    except ValueError:
+        readable = np.ones(len(texts), dtype=bool)
+        for kind, message, wrong in _unreadable(texts, len(fields), word, any_blanks):
+            yield Fault(kind, message, wrong, expected)
+            readable &= ~wrong
+        texts = [text if is_readable else "" for text, is_readable in zip(texts, readable, strict=True)]
+        groups = read_groups(texts, len(fields), word, any_blanks=any_blanks)
     yield from _faulty_groups(groups, options, [name for name in fields if name != options["word"]], len(texts))
 
 
@@ -84,7 +89,7 @@ def _faulty_groups(groups: Groups, options: Mapping[str, Any], numbers: list[str
 
     known = np.ones(len(groups.words), dtype=bool)
     if "classes" in options:
-        known = np.isin(groups.words.astype(str), options["classes"])
+        known = pd.Series(groups.words, dtype=object).isin(options["classes"]).to_numpy(dtype=bool)
         if not options.get("unknown_classes", False):
             shown = groups.words[np.argmin(known)] if len(known) else ""
             listed = ", ".join(options["classes"])
@@ -101,23 +106,18 @@ def _unreadable(
     texts: list[str], fields: int, word: int, any_blanks: bool
 ) -> Iterator[tuple[str, str, npt.NDArray[np.bool_]]]:
     """What keeps `read_groups` from reading the texts: kind, message, rows."""
-    try:
-        read_groups(texts, fields, word, any_blanks=any_blanks)
-    except ValueError:
-        parts = [_tokens(text, any_blanks) for text in texts]
-        blank = np.array(["" in each for each in parts])
-        odd = ~blank & np.array([len(each) % fields != 0 for each in parts])
-        strange = ~blank & ~odd & np.array([not _reads(text, fields, word, any_blanks) for text in texts])
-        count = len(parts[int(np.argmax(odd))])
-        yield from (
-            (kind, message, wrong)
-            for kind, message, wrong in (
-                ("blanks", "has doubled, leading or trailing blanks", blank),
-                ("count", f"has {count} parts in the first such row", odd),
-                ("not a number", "holds something that is not a number", strange),
-            )
-            if wrong.any()
-        )
+    parts = [_tokens(text, any_blanks) for text in texts]
+    blank = np.array(["" in each for each in parts])
+    odd = ~blank & np.array([len(each) % fields != 0 for each in parts])
+    strange = ~blank & ~odd & np.array([not _reads(text, fields, word, any_blanks) for text in texts])
+    faults = {
+        "blanks": ("has doubled, leading or trailing blanks", blank),
+        "count": (f"has {len(parts[int(np.argmax(odd))])} parts in the first such row", odd),
+        "not a number": ("holds something that is not a number", strange),
+    }
+    for kind, (message, wrong) in faults.items():
+        if wrong.any():
+            yield kind, message, wrong
 
 
 def _reads(text: str, fields: int, word: int, any_blanks: bool) -> bool:

@@ -29,10 +29,10 @@ def score(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
     predicted = submission.set_index("image_id")["labels"].loc[answers["image_id"]]
     boxes = read_groups(as_text(answers["labels"]).to_list(), 5, 0)
     points = read_groups(as_text(predicted).to_list(), 3, 0)
-    codes = pd.Index(np.unique(boxes.words.astype(str)))
+    codes = pd.Index(sorted(set(boxes.words)), dtype=object)
     return point_f1_score(_numbered(boxes, codes), _numbered(points, codes))
 
 
 def _numbered(groups: Groups, codes: pd.Index) -> np.ndarray:
     """Page, number of the code (-1 if no box has it), and the numbers."""
-    return np.column_stack([groups.texts, codes.get_indexer(pd.Index(groups.words.astype(str))), groups.numbers])
+    return np.column_stack([groups.texts, codes.get_indexer(pd.Index(groups.words, dtype=object)), groups.numbers])

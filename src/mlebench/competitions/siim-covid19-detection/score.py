@@ -26,7 +26,7 @@ def _boxes(submission: pd.DataFrame, answers: pd.DataFrame) -> tuple[FloatArray,
     """True boxes and detections with the number of their row in the answers and that of their class."""
     paired = submission.set_index("id")["PredictionString"].loc[answers["id"]]
     true, predicted = _groups(answers["PredictionString"]), _groups(paired)
-    classes = pd.Index(np.unique(true.words.astype(str)))
+    classes = pd.Index(sorted(set(true.words)), dtype=object)
     y_pred = _numbered(predicted, classes)
     return np.delete(_numbered(true, classes), 2, axis=1), y_pred[y_pred[:, 1] >= 0]
 
@@ -36,5 +36,5 @@ def _groups(texts: pd.Series) -> Groups:
 
 
 def _numbered(groups: Groups, classes: pd.Index) -> FloatArray:
-    labels = classes.get_indexer(pd.Index(groups.words.astype(str)))
+    labels = classes.get_indexer(pd.Index(groups.words, dtype=object))
     return np.column_stack([groups.texts.astype(float), labels.astype(float), groups.numbers])
