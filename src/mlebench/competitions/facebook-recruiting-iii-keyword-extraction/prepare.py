@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -39,8 +40,9 @@ def prepare_v2(raw: Path, public: Path, private: Path) -> None:
         test, train = part.iloc[:left], part.iloc[left:]
         left -= len(test)
 
-        _append(train, public / "train.csv")
-        _append(test.drop(columns="Tags"), public / "test.csv")
+        # In quotes, as else a lone carriage return within a text would end the row.
+        _append(train, public / "train.csv", quoting=csv.QUOTE_ALL)
+        _append(test.drop(columns="Tags"), public / "test.csv", quoting=csv.QUOTE_ALL)
         _append(test[["Id"]].assign(Tags=SAMPLE), public / "sample_submission.csv")
         _append(test[["Id", "Tags"]], private / "test.csv")
 
@@ -74,5 +76,5 @@ def _texts_apart(source: Path) -> tuple[np.ndarray, int]:
     return np.concatenate([order[is_test], order[~is_test]]), int(is_test.sum())
 
 
-def _append(table: pd.DataFrame, path: Path) -> None:
-    write_csv(table, path, mode="a", header=not path.exists())
+def _append(table: pd.DataFrame, path: Path, quoting: int = csv.QUOTE_MINIMAL) -> None:
+    write_csv(table, path, mode="a", header=not path.exists(), quoting=quoting)

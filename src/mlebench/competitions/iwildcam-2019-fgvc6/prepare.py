@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from mlebench.errors import PreparationError
-from mlebench.preparation import progress
-from mlebench.preparation.files import hold_out, read_csv, write_csv
+from mlebench.preparation.files import hold_out, read_csv, repack, write_csv
 
 
 def prepare(raw: Path, public: Path, private: Path) -> None:
@@ -41,7 +39,7 @@ def _prepare(raw: Path, public: Path, private: Path) -> pd.DataFrame:
     write_csv(answers, private / "answers.csv")
     _require_pictures(raw / "train_images.zip", pictures["id"])
     for part, name in ((train, "train_images.zip"), (test, "test_images.zip")):
-        _copy_members(raw / "train_images.zip", (part["id"] + ".jpg").tolist(), public / name)
+        repack(raw / "train_images.zip", part["id"].unique() + ".jpg", public / name)
     return answers
 
 
@@ -54,17 +52,3 @@ def _require_pictures(archive: Path, ids: pd.Series) -> None:
         raise PreparationError(f"{archive.name} is no readable zip archive: {error}") from error
     if len(names) != ids.nunique() or set(names) != set(ids + ".jpg"):
         raise PreparationError(f"{archive.name} has {len(names):,} pictures, train.csv {ids.nunique():,} other ids")
-
-
-def _copy_members(archive: Path, names: Sequence[str], target: Path) -> None:
-    """A new archive with the members `names` of another; not compressed, as JPEG files hardly shrink."""
-    with (
-        zipfile.ZipFile(archive) as source,
-        zipfile.ZipFile(target, "w") as opened,
-        progress.step(f"writing {target.name}", len(names)) as done,
-    ):
-        for name in names:
-            member = zipfile.ZipInfo(name)
-            member.external_attr = 0o644 << 16  # readable for whoever unpacks it
-            opened.writestr(member, source.read(name))
-            done()
