@@ -153,7 +153,7 @@ CATHETERS, APPLES = "ranzcr-clip-catheter-line-classification", "plant-pathology
 TUMOURS = "rsna-miccai-brain-tumor-radiogenomic-classification"
 COUPLINGS, PAGES, PETS = "champs-scalar-coupling", "denoising-dirty-documents", "petfinder-pawpularity-score"
 VOLCANOES, VENTILATOR = "predict-volcanic-eruptions-ingv-oe", "ventilator-pressure-prediction"
-LUNGS = "osic-pulmonary-fibrosis-progression"
+LUNGS, NEUTRINOS = "osic-pulmonary-fibrosis-progression", "icecube-neutrinos-in-deep-ice"
 ALL_WEEKS = every(lambda cell: cell or "2000", "FVC")  # its answers have none in weeks without a visit
 CASSAVA, SHOP, RICE = (
     "cassava-leaf-disease-classification",
@@ -589,6 +589,14 @@ CASES = [
     (LUNGS, then(ALL_WEEKS, first("-1", "Confidence")), "out of range"),
     (LUNGS, then(ALL_WEEKS, first("", "Confidence")), "missing value"),
     (LUNGS, then(ALL_WEEKS, whole(lambda table: table.iloc[1:])), "missing id"),
+    (NEUTRINOS, every(lambda cell: f"{float(cell) + 2 * math.pi!r}"), 0.0),
+    (NEUTRINOS, every(lambda cell: f"{float(cell) + math.pi!r}", "azimuth"), every(lambda cell: f"-{cell}", "zenith")),
+    (NEUTRINOS, every(lambda cell: f"{float(cell) + math.pi!r}", "zenith"), math.pi),
+    (NEUTRINOS, whole(lambda table: table.iloc[::-1, ::-1]), UNCHANGED),
+    (NEUTRINOS, first("inf"), "not finite"),
+    (NEUTRINOS, first(""), "missing value"),
+    (NEUTRINOS, whole(lambda table: table.reset_index()), "extra column"),
+    (NEUTRINOS, whole(lambda table: pd.concat([table.iloc[:-1], table.head(1)])), "repeated id"),
     *((id_, every(lambda cell: cell + ".0"), UNCHANGED) for id_ in (CASSAVA, SHOP, PHONEMES, CAMERAS, CONTACTS)),
     *((id_, first(lambda cell: cell + ".5"), "not whole") for id_ in (CASSAVA, SHOP, PHONEMES, CAMERAS, CONTACTS)),
     *((id_, first("none"), "not a number") for id_ in (CASSAVA, SHOP, PHONEMES, CAMERAS, CONTACTS)),
