@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from mlebench.errors import PreparationError
 from mlebench.preparation import progress
 from mlebench.preparation.files import hold_out, link_files, require_unique, write_csv
-from mlebench.preparation.parquet import ParquetWriter
-from mlebench.preparation.parquet_reading import column_names, read_column
 
 COLUMNS = ["batch_id", "event_id", "first_pulse_index", "last_pulse_index", "azimuth", "zenith"]
 TARGETS = ["azimuth", "zenith"]
-PACKING = 1  # little, since there are gigabytes
+ROWS_OF_A_PART = 1 << 20
 
 
 def prepare(raw: Path, public: Path, private: Path) -> None:
-    meta = raw / "train_meta.parquet"
-    if column_names(meta) != COLUMNS:
-        raise PreparationError(f"{meta.name} has the columns {', '.join(column_names(meta))}")
-    batches = pd.Series(pd.unique(np.concatenate([pd.unique(page) for page in read_column(meta, "batch_id")])))
-    train, test = hold_out(batches, 0.1)
-    answers = _divide(meta, test.to_numpy(), public)
+    with pq.ParquetFile(raw / "train_meta.parquet", memory_map=True) as events:
+        if events.schema_arrow.names != COLUMNS:
+            raise PreparationError(f"train_meta.parquet has the columns {', '.join(events.schema_arrow.names)}")
+        train, test = hold_out(_batches(events), 0.1)
+        answers = _divide(events, test, public)
     require_unique(answers["event_id"])
 
     write_csv(answers.assign(azimuth=1, zenith=1), public / "sample_submission.csv")
@@ -35,40 +33,33 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
     _link_pulses(raw, test, public / "test")
 
 
-def _divide(meta: Path, test_batches: np.ndarray, public: Path) -> pd.DataFrame:
+def _batches(events: pq.ParquetFile) -> pd.Series:
+    """The numbers of the batches in order of their first appearance."""
+    parts = events.iter_batches(ROWS_OF_A_PART, columns=["batch_id"])
+    return pd.Series(pd.unique(np.concatenate([pd.unique(part["batch_id"].to_numpy()) for part in parts])))
+
+
+def _divide(events: pq.ParquetFile, test_batches: pd.Series, public: Path) -> pd.DataFrame:
     """Write the public tables of events, and return events and targets of the test.
 
-    Column by column and page by page: there are 132 million events.
+    Part by part, since there are 132 million events.
     """
-    is_test = np.concatenate([np.isin(page, test_batches) for page in read_column(meta, "batch_id")])
-    answers = {}
+    schema = events.schema_arrow.remove_metadata()
+    test_schema = pa.schema([field for field in schema if field.name not in TARGETS])
+    answers = []
     with (
-        (public / "train_meta.parquet").open("wb") as train_file,
-        (public / "test_meta.parquet").open("wb") as test_file,
-        progress.step("dividing the events", len(COLUMNS)) as done,
+        pq.ParquetWriter(public / "train_meta.parquet", schema) as train,
+        pq.ParquetWriter(public / "test_meta.parquet", test_schema) as test,
+        progress.step("dividing the events", events.metadata.num_rows) as done,
     ):
-        train, test = ParquetWriter(train_file, PACKING), ParquetWriter(test_file, PACKING)
-        for name in COLUMNS:
-            held_out: list[np.ndarray] = []
-            train.write_column(name, _without(is_test, read_column(meta, name), held_out))
-            if name not in TARGETS:
-                test.write_column(name, held_out)
-            if name in ("event_id", *TARGETS):
-                answers[name] = np.concatenate(held_out)
-            done()
-        train.close()
-        test.close()
-    return pd.DataFrame(answers)
-
-
-def _without(is_test: np.ndarray, pages: Iterator[np.ndarray], held_out: list[np.ndarray]) -> Iterator[np.ndarray]:
-    """The pages without the test rows, which are added to `held_out`."""
-    start = 0
-    for page in pages:
-        of_page = is_test[start : start + len(page)]
-        start += len(page)
-        held_out.append(page[of_page])
-        yield page[~of_page]
+        for part in events.iter_batches(ROWS_OF_A_PART):
+            is_test = np.isin(part["batch_id"].to_numpy(), test_batches)
+            held_out = part.filter(pa.array(is_test)).replace_schema_metadata()
+            train.write_batch(part.filter(pa.array(~is_test)).replace_schema_metadata())
+            test.write_batch(held_out.select(test_schema.names))
+            answers.append(held_out.select(["event_id", *TARGETS]))
+            done(len(part))
+    return pa.Table.from_batches(answers).to_pandas()
 
 
 def _link_pulses(raw: Path, batches: pd.Series, target: Path) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from mlebench.preparation.files import write_csv
-from mlebench.preparation.parquet import parquet_bytes
 
 GRID, SPACING = np.array([6, 6, 12]), np.array([120.0, 120.0, 60.0])  # sensors along x, y and z; metres
 LIGHT = 0.299792458  # metres a nanosecond
@@ -31,7 +30,7 @@ def make_raw(raw: Path, rng: np.random.Generator, size: int) -> None:
     hidden = tables.pop()
     sample = hidden[["event_id"]].assign(azimuth=np.int64(1), zenith=np.int64(1))
 
-    _write_table(raw / "train_meta.parquet", pd.concat(tables))
+    _write_table(raw / "train_meta.parquet", pd.concat(tables, ignore_index=True))
     _write_table(raw / "test_meta.parquet", hidden.drop(columns=["azimuth", "zenith"]))
     _write_table(raw / "sample_submission.parquet", sample)
     places = np.indices(GRID).reshape(3, -1).T * SPACING - SPACING * (GRID - 1) / 2
@@ -41,7 +40,7 @@ def make_raw(raw: Path, rng: np.random.Generator, size: int) -> None:
 
 
 def _write_table(path: Path, table: pd.DataFrame) -> None:
-    path.write_bytes(parquet_bytes({str(name): column.to_numpy() for name, column in table.items()}))
+    table.to_parquet(path, engine="pyarrow")
 
 
 def _batch(rng: np.random.Generator, number: int, events: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -62,7 +61,7 @@ def _batch(rng: np.random.Generator, number: int, events: np.ndarray) -> tuple[p
     )
     event = np.repeat(np.arange(len(events)), count)
     pulses = _pulses(rng, event, -_unit_vectors(azimuth, zenith))
-    return meta, pulses.assign(event_id=events[event])[["event_id", *pulses.columns]]
+    return meta, pulses.set_axis(pd.Index(events[event], name="event_id"))
 
 
 def _unit_vectors(azimuth: np.ndarray, zenith: np.ndarray) -> np.ndarray:
