@@ -17,7 +17,9 @@ _ROUNDING = 1 + 1e-12  # squared distances that differ by less are equal
 _PATIENCE = 50  # voxels that are measured one by one before it is asked whether to go on so
 
 
-def hausdorff_distance(first: IntArray, second: IntArray, *, spacing: Sequence[float] = (1.0, 1.0, 1.0)) -> float:
+def hausdorff_distance(
+    first: IntArray, second: IntArray, *, spacing: Sequence[float] | FloatArray = (1.0, 1.0, 1.0)
+) -> float:
     """The farthest that a voxel of one set lies from the nearest of the other; 0 if the sets are equal.
 
     Both arrays: coordinates of voxels, whole numbers, shape (voxels, 3), in any order; `spacing`: the distance of
