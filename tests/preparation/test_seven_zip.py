@@ -1,6 +1,8 @@
 """7z archives: what is written comes out again, what others wrote is read, what is damaged or hostile is refused."""
 
 import io
+import lzma
+import shutil
 import stat
 import struct
 import zipfile
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from py7zr import SevenZipFile
 
 from mlebench.errors import PreparationError
 from mlebench.preparation.files import unpack
@@ -114,10 +117,11 @@ def test_a_changed_byte_is_noticed(by_others, tmp_path, place, change):
 @given(st.data())
 def test_headers_of_garbage_are_refused(tmp_path, data):
     """Checksums are right, so that the header's content is what is looked at."""
-    header = bytearray(_header(write(tmp_path / "a.7z", {"a": b"x" * 50, "b": b"", "c": b"yz"})))
+    header = bytearray(_header(_with_plain_header(tmp_path / "a.7z", {"a": b"x" * 50, "b": b"", "c": b"yz"})))
     for _ in range(data.draw(st.integers(1, 3))):
         header[data.draw(st.integers(0, len(header) - 1))] = data.draw(st.integers(0, 255))
     _replace_header(tmp_path / "a.7z", bytes(header))
+    shutil.rmtree(tmp_path / "out", ignore_errors=True)
     try:
         un7zip(tmp_path / "a.7z", tmp_path / "out")
     except PreparationError:
@@ -126,29 +130,87 @@ def test_headers_of_garbage_are_refused(tmp_path, data):
 
 @pytest.mark.parametrize("name", ["../evil.txt", "/evil.txt", "a/../../evil.txt", "..\\evil.txt", "C:/evil.txt"])
 def test_paths_outside_are_refused(name, tmp_path):
+    archive = _with_plain_header(tmp_path / "a.7z", {"good.txt": b"x", "?" * len(name): b"x"})
+    _replace_header(archive, _header(archive).replace(("?" * len(name)).encode("utf-16-le"), name.encode("utf-16-le")))
     with pytest.raises(PreparationError, match="outside"):
-        un7zip(write(tmp_path / "a.7z", {"good.txt": b"x", name: b"x"}), tmp_path / "out")
+        un7zip(archive, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_links_are_refused(tmp_path):
-    header = _header(write(tmp_path / "a.7z", {"link": b"/etc/passwd"}))
-    mode = struct.pack("<H", stat.S_IFREG | 0o644)
+    header = _header(_with_plain_header(tmp_path / "a.7z", {"link": b"/etc/passwd"}))
+    mode = struct.pack("<H", stat.S_IFREG | 0o600)
     assert header.count(mode) == 1
     _replace_header(tmp_path / "a.7z", header.replace(mode, struct.pack("<H", stat.S_IFLNK | 0o777)))
     with pytest.raises(PreparationError, match="'link' is a link"):
         un7zip(tmp_path / "a.7z", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(("method", "message"), [("06f10701", "encrypted"), ("030401", "unsupported method 030401")])
-def test_methods_that_are_not_read_are_named(method, message, tmp_path):
-    code = bytes.fromhex(method)
-    header = _header(write(tmp_path / "a.7z", {"a": b"x"}))
-    known = bytes([0x21, 0x21])  # a method of one byte that has settings, and LZMA2
-    assert header.count(known) == 1
-    _replace_header(tmp_path / "a.7z", header.replace(known, bytes([0x20 | len(code)]) + code))
-    with pytest.raises(PreparationError, match=message):
+@pytest.mark.parametrize("with_header", [False, True])
+def test_encrypted_archives_are_refused(with_header, tmp_path):
+    with SevenZipFile(tmp_path / "a.7z", "w", password="secret", header_encryption=with_header) as archive:
+        archive.writestr("x", "a.txt")
+    with pytest.raises(PreparationError, match=r"a\.7z is encrypted"):
         un7zip(tmp_path / "a.7z", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_methods_that_are_not_read_are_named(tmp_path):
+    header = _header(_with_plain_header(tmp_path / "a.7z", {"a": b"x"}))
+    lzma2, bcj2 = bytes([0x21, 0x21]), bytes([0x24, 0x03, 0x03, 0x01, 0x1B])  # both with settings
+    assert header.count(lzma2) == 1
+    _replace_header(tmp_path / "a.7z", header.replace(lzma2, bcj2))
+    with pytest.raises(PreparationError, match="unsupported method: BCJ2"):
+        un7zip(tmp_path / "a.7z", tmp_path / "out")
+
+
+def test_too_little_disk_is_noticed_before_anything_is_written(tmp_path, monkeypatch):
+    archive = write(tmp_path / "a.7z", {"a": bytes(2000), "b": bytes(3000)})
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9000, 5000, 4999))
+    with pytest.raises(PreparationError, match=r"unpacks to 5,000 bytes, .* has 4,999 free"):
+        un7zip(archive, tmp_path / "out")
+    assert not read(tmp_path / "out")
+
+
+def test_several_blocks_and_folders(tmp_path):
+    (tmp_path / "empty").mkdir()
+    with SevenZipFile(tmp_path / "a.7z", "w") as archive:
+        archive.write(tmp_path / "empty", "nothing")
+        archive.writestr("a.txt" * 100, "a.txt")
+    with SevenZipFile(tmp_path / "a.7z", "a") as archive:
+        archive.writestr("folder/b.txt" * 100, "folder/b.txt")
+    un7zip(tmp_path / "a.7z", tmp_path / "out")
+    assert read(tmp_path / "out") == {name: name.encode() * 100 for name in ("a.txt", "folder/b.txt")}
+    assert (tmp_path / "out" / "nothing").is_dir()
+
+
+def test_everybody_may_read_what_is_unpacked(tmp_path):
+    (tmp_path / "folder").mkdir(mode=0o700)
+    (tmp_path / "folder" / "a.txt").touch(mode=0o600)
+    with SevenZipFile(tmp_path / "a.7z", "w") as archive:
+        archive.writeall(tmp_path / "folder", "folder")
+    un7zip(tmp_path / "a.7z", tmp_path / "out")
+    modes = [stat.S_IMODE((tmp_path / "out" / name).stat().st_mode) for name in ("folder", "folder/a.txt")]
+    assert modes == [0o755, 0o644]
+
+
+def test_members_that_are_written_are_readable_for_everybody(tmp_path):
+    with SevenZipFile(write(tmp_path / "a.7z", {"a": b"x", "b": b""})) as archive:
+        assert [member.posix_mode for member in archive.files] == [0o644, 0o644]
+
+
+def test_archives_without_members(tmp_path):
+    un7zip(write(tmp_path / "a.7z", {}), tmp_path / "out")
+    assert read(tmp_path / "out") == {}
+
+
+def _with_plain_header(archive, members):
+    with SevenZipFile(archive, "w", filters=[{"id": lzma.FILTER_LZMA2, "preset": 0}]) as opened:
+        opened.set_encoded_header_mode(False)
+        for name, content in members.items():
+            opened.writestr(content, name)
+    return archive
 
 
 def _header(archive):
