@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from mlebench.preparation.files import write_csv
-from mlebench.preparation.parquet import parquet_bytes
 
 PATTERNS = ["Seizure", "LPD", "GPD", "LRDA", "GRDA", "Other"]
 VOTES = ["seizure_vote", "lpd_vote", "gpd_vote", "lrda_vote", "grda_vote", "other_vote"]
@@ -22,6 +23,8 @@ REGIONS = ["LL", "RL", "LP", "RP"]
 RATE = 200  # rows a second
 FREQUENCIES = np.linspace(0.59, 19.92, 100).round(2)
 SHARES = [0.2, 0.14, 0.16, 0.15, 0.17, 0.18]
+
+Columns = dict[str, np.ndarray]
 
 
 def make_raw(raw: Path, rng: np.random.Generator, size: int) -> None:
@@ -34,8 +37,9 @@ def make_raw(raw: Path, rng: np.random.Generator, size: int) -> None:
     _write_recordings(raw, segments, rng)
     _write(raw / "test_eegs" / f"{test['eeg_id'].iloc[0]}.parquet", _eeg(rng, 5, 50))
     _write(raw / "test_spectrograms" / f"{test['spectrogram_id'].iloc[0]}.parquet", _spectrogram(rng, 5, 600))
+    (raw / "example_figures").mkdir()
     for number in (1, 2):
-        _write(raw / "example_figures" / f"Sample{number:02d}.pdf", f"%PDF-1.4\n% sample {number}\n".encode())
+        (raw / "example_figures" / f"Sample{number:02d}.pdf").write_text(f"%PDF-1.4\n% sample {number}\n")
 
 
 def _segments(rng: np.random.Generator, rows: int) -> pd.DataFrame:
@@ -92,11 +96,11 @@ def _write_recordings(raw: Path, segments: pd.DataFrame, rng: np.random.Generato
     ):
         for number, rows in segments.groupby(key, sort=False):
             pattern = int(rows[VOTES].sum().to_numpy().argmax())
-            content = make(rng, pattern, length + int(rows[offset].max()))
-            _write(raw / folder / f"{number}.parquet", content)
+            recording = make(rng, pattern, length + int(rows[offset].max()))
+            _write(raw / folder / f"{number}.parquet", recording)
 
 
-def _eeg(rng: np.random.Generator, pattern: int, seconds: int) -> bytes:
+def _eeg(rng: np.random.Generator, pattern: int, seconds: int) -> Columns:
     """Microvolts of 20 electrodes; the left ones alone swing if the pattern is lateralised."""
     time = np.arange(RATE) / RATE
     noise = rng.normal(0, 4, (RATE, len(ELECTRODES)))
@@ -111,15 +115,15 @@ def _eeg(rng: np.random.Generator, pattern: int, seconds: int) -> bytes:
     noise[:, LEFT if pattern in (1, 3) else BRAIN] += wave[:, None] * rng.uniform(0.8, 1.2)
     noise[:, -1] += 500 * np.exp(-(((time - 0.3) / 0.02) ** 2))  # the heart
     values = np.tile(noise.round(2).astype(np.float32), (seconds, 1))
-    return parquet_bytes({name: values[:, column] for column, name in enumerate(ELECTRODES)})
+    return {name: values[:, column] for column, name in enumerate(ELECTRODES)}
 
 
-def _spectrogram(rng: np.random.Generator, pattern: int, seconds: int) -> bytes:
+def _spectrogram(rng: np.random.Generator, pattern: int, seconds: int) -> Columns:
     """Power by region and frequency, every two seconds; most of it where the pattern's rhythm is."""
     peak, width = [(5, 1), (1, 3), (1, 3), (2, 0.7), (2, 0.7), (9, 4)][pattern]
     power = 1 / FREQUENCIES + 20 * np.exp(-(((FREQUENCIES - peak) / width) ** 2))
     left_only = pattern in (1, 3)
-    columns: dict[str, np.ndarray] = {"time": np.arange(1, seconds, 2)}
+    columns: Columns = {"time": np.arange(1, seconds, 2)}
     steps = np.ones(len(columns["time"]))
     steps[::50] = rng.uniform(0.5, 2, len(steps[::50]))
     for region in REGIONS:
@@ -127,9 +131,12 @@ def _spectrogram(rng: np.random.Generator, pattern: int, seconds: int) -> bytes:
         level = (factor * power * rng.uniform(0.7, 1.4, len(power))).round(3)
         for frequency, value in zip(FREQUENCIES, level, strict=True):
             columns[f"{region}_{frequency}"] = (value * steps).astype(np.float32)
-    return parquet_bytes(columns)
+    return columns
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, columns: Columns) -> None:
+    """Write a Parquet file without what is larger than the few values of a column: statistics and a second schema."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+    pq.write_table(
+        pa.table(columns), path, compression="zstd", use_dictionary=False, write_statistics=False, store_schema=False
+    )
