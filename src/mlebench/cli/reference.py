@@ -23,15 +23,17 @@ def pages(docs: Path) -> dict[str, str]:
         "cli.md": commands_page(),
         "catalog.md": catalog_page(),
         "editions.md": editions_page(),
-        "competitions.md": _with_part(_with_part(own, "metrics", metrics_table()), "checks", checks_list()),
+        "competitions.md": _with_parts(own, metrics=metrics_table(), formats=formats_table(), checks=checks_list()),
     }
 
 
-def _with_part(page: str, name: str, text: str) -> str:
+def _with_parts(page: str, **parts: str) -> str:
     """The page with the lines between `<!-- name: … -->` and `<!-- end -->` replaced."""
-    head, mark, rest = page.partition(f"<!-- {name}: ")
-    comment, _, tail = rest.partition("<!-- end -->")
-    return f"{head}{mark}{comment.splitlines()[0]}\n{text}\n<!-- end -->{tail}"
+    for name, text in parts.items():
+        head, mark, rest = page.partition(f"<!-- {name}: ")
+        comment, _, tail = rest.partition("<!-- end -->")
+        page = f"{head}{mark}{comment.splitlines()[0]}\n{text}\n<!-- end -->{tail}"
+    return page
 
 
 def metrics_table() -> str:
@@ -40,6 +42,14 @@ def metrics_table() -> str:
 
     rows = [f"| `{name}` | {_cell(_summary(find(name)))} |" for name in sorted(METRICS)]
     return "\n".join(["| name | function |", "| --- | --- |", *rows])
+
+
+def formats_table() -> str:
+    """Each type of a column with the first line of its check's docstring."""
+    from mlebench.cells import FORMATS, find
+
+    rows = [f"| `{name}` | {_cell(_summary(find(name)))} |" for name in FORMATS]
+    return "\n".join(["| type | a cell is |", "| --- | --- |", *rows])
 
 
 def checks_list() -> str:
