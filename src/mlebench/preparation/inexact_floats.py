@@ -55,9 +55,8 @@ def inexact_floats(parts: pd.DataFrame) -> np.ndarray:
     exponent = np.maximum(whole - _DIGITS, 0) - np.minimum(fraction, np.maximum(_DIGITS - whole, 0))
     exponent = exponent + pd.to_numeric(parts["exponent"].where(parts["exponent"] != "", "0")).to_numpy(dtype=int)
     with np.errstate(over="ignore"):
-        found = np.where(
-            exponent > 0, start * _POWERS[np.clip(exponent, 0, 308)], start / _POWERS[np.clip(-exponent, 0, 308)]
-        )
-        found = np.where(exponent > 308, np.inf, found)
-    found = np.where(exponent < -308, found / _POWERS[np.clip(-308 - exponent, 0, 308)], found)
+        found = np.where(exponent > 308, np.inf, start * _POWERS[np.clip(exponent, 0, 308)])
+    # Below 1e-308 the larger power comes last.
+    found = found / _POWERS[np.clip(-308 - exponent, 0, 308)] / _POWERS[np.clip(-exponent, 0, 308)]
+    found = np.where(exponent < -616, 0.0, found)
     return np.where(parts["sign"] == "-", -found, found)
