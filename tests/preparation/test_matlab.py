@@ -1,15 +1,15 @@
-"""MAT files beside SciPy: it reads what is written here, and a field of what it writes is emptied and nothing else."""
+"""MAT files: a field is emptied and nothing else changes; what is written does not depend on the clock."""
 
 import io
 import struct
+import time
 
 import numpy as np
 import pytest
 from scipy.io import loadmat, savemat
 
 from mlebench.errors import PreparationError
-from mlebench.preparation import matlab
-from mlebench.preparation.matlab import empty_field, mat_bytes
+from mlebench.preparation.matlab import empty_field, mat_bytes, structures
 
 LABELS = np.array([[("ok", 1, 20), ("basta", 25, 44)]], dtype=[("Name", "O"), ("Begin", "O"), ("End", "O")])
 VIDEO = {
@@ -17,13 +17,20 @@ VIDEO = {
     "Depth": np.arange(6.0).reshape(2, 3),
     "Labels": LABELS,
     "Name": "Sample",
+    "Nameless": "",
+    "Packed": True,
+    "a_name_of_more_than_thirty_one_characters": np.zeros((0, 0)),
     "Frames": np.array([[1, "x"]], dtype=object),
 }
+# An array: its class, its shape, its name "Rate", and the byte 20 or, of a function, another array
+SHAPE, NAME = (5, 8, 1, 1), (1 | 4 << 16, 0x65746152)
+RATE = struct.pack("<14I", 14, 48, 6, 8, 6, 0, *SHAPE, *NAME, 2 | 1 << 16, 20)
+FUNCTION = struct.pack("<12I", 14, 96, 6, 8, 16, 0, *SHAPE, *NAME) + RATE
 
 
 def saved(video=VIDEO, **options):
     buffer = io.BytesIO()
-    savemat(buffer, {"Other": {"Labels": [1, 2]}, "Video": video, "Last": np.eye(3)}, **options)
+    savemat(buffer, {"Other": {"Labels": [1, 2]}, "Video": video, "Last": np.eye(3)}, long_field_names=True, **options)
     return buffer.getvalue()
 
 
@@ -70,12 +77,12 @@ def test_emptying_twice_changes_nothing_more():
     assert empty_field(once, "Video", "Labels") == once
 
 
-def test_files_of_machines_with_the_other_order_of_bytes():
-    header = b"MATLAB 5.0 MAT-file".ljust(116) + bytes(8) + struct.pack(">H", 0x0100) + b"MI"
-    items = {"Labels": [{"Name": "ok", "Begin": 1.0}], "NumFrames": 3.0}
-    after = load(empty_field(header + matlab._array(">", items, "Video"), "Video", "Labels"))["Video"]
-    assert after["Labels"][0, 0].shape == (1, 0)
-    assert after["NumFrames"][0, 0].item() == 3
+def test_numbers_that_are_packed_as_smaller_ones_keep_their_type():
+    """Matlab writes the float 20 as a byte."""
+    assert load(saved() + RATE)["Rate"].dtype == np.uint8
+    after = load(empty_field(saved() + RATE, "Video", "Labels"))
+    assert after["Rate"].dtype == np.float64
+    assert after["Rate"].item() == 20
 
 
 @pytest.mark.parametrize(
@@ -87,6 +94,7 @@ def test_files_of_machines_with_the_other_order_of_bytes():
         saved(do_compression=True)[:-1],
         saved({"NumFrames": 1}),
         saved(3.0),
+        saved() + FUNCTION,
         saved().replace(b"\0\1IM", b"\0\2IM"),  # version 7.3 is another format
     ],
 )
@@ -97,11 +105,18 @@ def test_what_can_not_be_emptied_is_an_error(content):
 
 def test_what_is_written_can_be_read():
     skeletons = [{"Skeleton": np.arange(6.0).reshape(3, 2) + place} for place in range(3)]
-    content = mat_bytes("Video", {"Rate": 20, "Frames": skeletons, "Labels": [], "Name": "ok"})
-    video = load(content)["Video"][0, 0]
+    frames, labels = structures(skeletons, ["Skeleton"]), structures([], ["Name"])
+    video = load(mat_bytes({"Video": {"Rate": 20, "Frames": frames, "Labels": labels, "Name": "ok"}}))["Video"][0, 0]
     assert video["Rate"].item() == 20
     assert video["Name"].item() == "ok"
-    assert video["Labels"].size == 0
+    assert video["Labels"].shape == (1, 0)
+    assert video["Labels"].dtype.names == ("Name",)
     assert video["Frames"].shape == (1, 3)
     np.testing.assert_array_equal(video["Frames"][0, 2]["Skeleton"], skeletons[2]["Skeleton"])
-    assert mat_bytes("Video", {"Rate": 20}) == mat_bytes("Video", {"Rate": 20})
+
+
+def test_bytes_do_not_depend_on_the_clock(monkeypatch):
+    before = mat_bytes({"Rate": 20.0})
+    monkeypatch.setattr(time, "asctime", lambda: "Thu Jan  1 00:00:00 1970")
+    assert b"1970" in saved()[:116]
+    assert mat_bytes({"Rate": 20.0}) == before

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import gzip
 import io
-import struct
 import tarfile
-import zlib
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from mlebench.preparation.files import write_csv
-from mlebench.preparation.matlab import Value, mat_bytes
+from mlebench.preparation.matlab import mat_bytes, structures
+from mlebench.preparation.seven_zip import write_7z
 from mlebench.preparation.synthetic import wav_bytes, write_zip
 
 SIGNS = [
@@ -45,7 +44,7 @@ def make_raw(raw: Path, rng: np.random.Generator, size: int) -> None:
     write_csv(others, raw / "test.csv")
     write_csv(others.assign(Sequence="1 2 3"), raw / "randomPredictions.csv")
     for name in ("devel01-40.7z", "valid_all_files_combined.7z"):
-        (raw / name).write_bytes(_empty_7z())
+        write_7z(raw / name, [])
     write_zip(raw / "sample_code_mmrgc.zip", {"sample_code/readme.txt": "Video.Frames holds the skeletons.\n"})
 
 
@@ -67,7 +66,7 @@ def _write_archive(rng: np.random.Generator, path: Path, recordings: dict[int, l
 def _recording(rng: np.random.Generator, folder: Path, name: str, signs: list[int], *, labelled: bool) -> bytes:
     parts: dict[str, bytes | str] = {
         f"{name}_audio.wav": wav_bytes(rng.normal(0, 0.1, 400), 16_000),
-        f"{name}_data.mat": mat_bytes("Video", _video(rng, signs, labelled=labelled)),
+        f"{name}_data.mat": mat_bytes({"Video": _video(rng, signs, labelled=labelled)}),
         **{f"{name}_{video}.mp4": NO_VIDEO for video in ("color", "depth", "user")},
     }
     temporary = folder / f"{name}.zip"
@@ -77,23 +76,22 @@ def _recording(rng: np.random.Generator, folder: Path, name: str, signs: list[in
     return content
 
 
-def _video(rng: np.random.Generator, signs: list[int], *, labelled: bool) -> dict[str, Value]:
+def _video(rng: np.random.Generator, signs: list[int], *, labelled: bool) -> dict[str, object]:
     """What `_data.mat` holds: the skeleton in each frame, and the signs with their frames from 1 on."""
     moves = [sign for each in signs for sign in [each] * FRAMES + [-1] * FRAMES]
     world = rng.normal(0, 0.02, (len(moves), JOINTS, 3))
     angle = 2 * np.pi * np.array(moves) / len(SIGNS)
     lifted = np.stack([np.cos(angle), np.sin(angle), np.ones(len(moves))], axis=1)
     world[:, HAND] += np.where(np.array(moves)[:, None] >= 0, lifted, 0)
-    frames: list[dict[str, Value]] = [{"Skeleton": {"WorldPosition": np.round(joints, 3)}} for joints in world]
-    labels: list[dict[str, Value]] = [
+    frames = [{"Skeleton": {"WorldPosition": np.round(joints, 3)}} for joints in world]
+    labels = [
         {"Name": SIGNS[sign], "Begin": 2 * FRAMES * place + 1, "End": 2 * FRAMES * place + FRAMES}
         for place, sign in enumerate(signs)
     ]
-    facts: dict[str, Value] = {"NumFrames": len(moves), "FrameRate": 20, "MaxDepth": 3975, "Frames": frames}
-    return {**facts, "Labels": labels if labelled else []}
-
-
-def _empty_7z() -> bytes:
-    """A 7z archive without members."""
-    nothing = bytes(20)
-    return b"7z\xbc\xaf\x27\x1c\0\4" + struct.pack("<I", zlib.crc32(nothing)) + nothing
+    return {
+        "NumFrames": len(moves),
+        "FrameRate": 20,
+        "MaxDepth": 3975,
+        "Frames": structures(frames, ["Skeleton"]),
+        "Labels": structures(labels if labelled else [], ["Name", "Begin", "End"]),
+    }
