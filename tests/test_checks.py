@@ -26,6 +26,7 @@ FAULTS = {
     "description_tells_the_metric": ("description.md", "Accuracy, to be maximised", "Accuracy"),
     "description_hides_its_origin": ("description.md", "# Will the river flood?", "# River levels on Kaggle"),
     "description_example_is_valid": ("description.md", "17,0\n", "17,2\n"),
+    "crowded_leaderboards_are_told": ("leaderboard.csv", "", "score\n0.9\n0.899\n0.898\n0.897\n0.1\n"),
     "sample_submission_is_valid": (None, "", ""),
     "perfect_answers_score_best": ("competition.toml", "best = 1.0", "best = 0.5"),
     "row_order_is_irrelevant": (
@@ -69,6 +70,8 @@ def competition(tmp_path):
             (folder / file).write_text(new)
             facts = (folder / "competition.toml").read_text().replace('name = "accuracy"', 'name = "score.py"')
             (folder / "competition.toml").write_text(facts)
+        elif file == "leaderboard.csv":
+            (folder / file).write_text(new)
         elif file:
             text = (folder / file).read_text()
             assert old in text

@@ -169,6 +169,17 @@ def description_example_is_valid(competition: Competition, twin: Twin) -> None:
 _EXAMPLE_MAY = {"unknown id", "missing id", "row order", "other cells"}
 
 
+def crowded_leaderboards_are_told(competition: Competition, twin: Twin) -> None:
+    """Where medals share a threshold, or gold is within a hundredth of the median, an issue says so."""
+    board = competition.leaderboard
+    if board is None or any(issue.kind == "leaderboard" for issue in competition.issues):
+        return
+    thresholds = [board.gold, board.silver, board.bronze, board.median]
+    shared = len(set(thresholds)) < len(thresholds)
+    close = abs(board.gold - board.median) < 0.01 * max(abs(board.gold), abs(board.median))
+    _require(not shared and not close, f"no issue tells that the leaderboard is crowded: {thresholds}")
+
+
 # --- grading
 
 
@@ -272,6 +283,7 @@ COMPETITION_CHECKS: tuple[Check, ...] = (
     description_tells_the_metric,
     description_hides_its_origin,
     description_example_is_valid,
+    crowded_leaderboards_are_told,
     sample_submission_is_valid,
     perfect_answers_score_best,
     row_order_is_irrelevant,
