@@ -210,6 +210,8 @@ def _with_plain_header(archive, members):
         opened.set_encoded_header_mode(False)
         for name, content in members.items():
             opened.writestr(content, name)
+        for member in opened.files:
+            member.file_properties()["attributes"] = (stat.S_IFREG | 0o600) << 16 | 0x8020
     return archive
 
 
