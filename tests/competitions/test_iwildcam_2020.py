@@ -6,6 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mlebench import catalog
+from mlebench.dataset import Dataset
+from mlebench.errors import InvalidSubmission
+from mlebench.grading import score_submission
+from mlebench.preparation.engine import prepare
+from mlebench.preparation.sources import Local
+
 ID = "iwildcam-2020-fgvc7"
 
 
@@ -50,3 +57,31 @@ def test_records_without_a_key_are_written_as_from_a_table(twins, tmp_path):
         in text
     )
     assert f'{{"id": 3, "name": null, "count": {counts[1]}}}' in text
+
+
+@pytest.fixture
+def annotated_twice(tmp_path):
+    """Both editions, prepared from metadata that have a second annotation of each image, and one of no image."""
+    raw = tmp_path / "raw"
+    catalog.get(ID).make_raw(raw, np.random.default_rng(0), 200)
+    path = raw / "iwildcam2020_train_annotations.json"
+    metadata = json.loads(path.read_text())
+    once = metadata["annotations"]
+    metadata["annotations"] = [*once, {**once[0], "image_id": "none"}, *({**each, "category_id": 1} for each in once)]
+    path.write_text(json.dumps(metadata))
+    datasets = [Dataset(catalog.get(ID).in_edition(edition), tmp_path / "data") for edition in ("v1", "v2")]
+    for dataset in datasets:
+        prepare(dataset, Local(raw))
+    return datasets
+
+
+def test_images_that_are_annotated_twice_have_two_rows_in_v1_and_one_in_v2(annotated_twice, tmp_path):
+    for dataset, rows in zip(annotated_twice, (2, 1), strict=True):
+        answers = pd.read_csv(dataset.private / "answers.csv")
+        assert (answers["Id"].value_counts() == rows).all()
+        assert score_submission(dataset.private / "answers.csv", dataset) == 1
+        pd.concat([answers.iloc[:-1], answers.head(1)]).to_csv(tmp_path / "x.csv", index=False)
+        with pytest.raises(InvalidSubmission, match=r"(?s)stands there.*missing"):
+            score_submission(tmp_path / "x.csv", dataset)
+    metadata = json.loads((annotated_twice[0].public / "iwildcam2020_train_annotations.json").read_text())
+    assert "none" not in {each["image_id"] for each in metadata["annotations"]}

@@ -33,6 +33,7 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
 def prepare_v2(raw: Path, public: Path, private: Path) -> None:
     given = _read(raw / TRAIN, ["annotations", "images", "categories", "info"])
     train, test = _divide(given, count_test_twice=False)
+    test["annotations"] = _first_of_each_image(test["annotations"])
     _write(raw, public, private, given | train | {"categories": _recounted(given, train)}, test)
 
 
@@ -66,12 +67,13 @@ def _divide(given: Record, *, count_test_twice: bool) -> tuple[Record, Record]:
     names = pd.Series([image["id"] for image in images], name="image id")
     annotated = pd.Series([annotation["image_id"] for annotation in annotations], name="image_id")
     require_unique(names)
-    require_unique(annotated)
-    if len(annotated) != len(names) or not annotated.isin(names).all():
-        raise PreparationError(f"{TRAIN} has {len(names):,} images and annotations of {annotated.nunique():,}")
+    if not names.isin(annotated).all():
+        lost = names[~names.isin(annotated)]
+        raise PreparationError(f"{len(lost):,} of {len(names):,} images have no annotation: {', '.join(lost[:3])}")
     held_out = locations.isin(_test_locations(locations, count_test_twice=count_test_twice))
-    in_test = annotated.isin(names[held_out])
-    return _chosen(given, ~held_out, ~in_test), _chosen(given, held_out, in_test)
+    # Annotations of pictures that are not listed are left out.
+    train, test = (annotated.isin(names[chosen]) for chosen in (~held_out, held_out))
+    return _chosen(given, ~held_out, train), _chosen(given, held_out, test)
 
 
 def _chosen(given: Record, images: pd.Series, annotations: pd.Series) -> Record:
@@ -79,6 +81,14 @@ def _chosen(given: Record, images: pd.Series, annotations: pd.Series) -> Record:
         "annotations": [each for each, taken in zip(given["annotations"], annotations, strict=True) if taken],
         "images": [each for each, taken in zip(given["images"], images, strict=True) if taken],
     }
+
+
+def _first_of_each_image(annotations: list[Record]) -> list[Record]:
+    """One annotation an image, so that no id stands twice in the answers."""
+    first: Record = {}
+    for each in annotations:
+        first.setdefault(each["image_id"], each)
+    return list(first.values())
 
 
 def _test_locations(locations: pd.Series, *, count_test_twice: bool) -> list[Any]:
