@@ -1,6 +1,7 @@
 """Preparing whole or not at all, from synthetic, folder and zip; linking; verifying."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -218,15 +219,45 @@ def test_sources_by_name(tmp_path):
         find_source(str(tmp_path / "nowhere"))
 
 
-@pytest.mark.skipif(
-    "MLEBENCH_REAL_DATA" not in os.environ, reason="MLEBENCH_REAL_DATA names no folder of real raw data"
-)
-@pytest.mark.parametrize("competition", catalog.competitions().values(), ids=lambda competition: competition.id)
-def test_real_data_reproduce_the_published_checksums(competition, tmp_path):
-    raw = Path(os.environ["MLEBENCH_REAL_DATA"]) / competition.id
-    if not raw.is_dir():
-        pytest.skip(f"no real data of {competition.id}")
+REAL_DATA = Path(os.environ.get("MLEBENCH_REAL_DATA", "no folder"))
+REAL = sorted({path.name for path in REAL_DATA.glob("*")} & set(catalog.competitions()))
+
+
+@pytest.mark.skipif(not REAL, reason="MLEBENCH_REAL_DATA names no folder of real raw data")
+@pytest.mark.parametrize("competition_id", REAL or ["none"])
+def test_real_data_reproduce_the_published_checksums(competition_id, tmp_path):
+    competition = catalog.get(competition_id)
     real = Dataset(competition, tmp_path)
-    prepare(real, Local(raw))
+    prepare(real, Local(REAL_DATA / competition_id))
     assert competition.checksums
     assert verify(real) == []
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
+def test_no_fact_of_a_test_file_tells_its_label(tmp_path, packed):
+    """The folders of this competition's raw files are the labels, and they are written one after the other."""
+    competition = catalog.get("herbarium-2021-fgvc8")
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    Synthetic(rows=400).fetch(competition, raw)
+    files = sorted(path for path in raw.rglob("*") if path.is_file())
+    for number, path in enumerate(files):
+        copy = path.with_name(f"{path.name}.new")  # in the order of the labels, one after the other
+        shutil.copyfile(path, copy)
+        os.utime(copy, (1e9 + number, 1e9 + number))
+        copy.replace(path)
+    places = {path.read_bytes(): place for place, path in enumerate(files)}
+    source = raw
+    if packed:
+        source = tmp_path / "raw.zip"
+        with zipfile.ZipFile(source, "w") as archive:
+            for path in files:
+                archive.write(path, path.relative_to(raw))
+    dataset = Dataset(competition, tmp_path / "data")
+    prepare(dataset, Local(source))
+    pictures = list((dataset.public / "test").rglob("*.jpg"))
+    assert len({path.stat().st_mtime_ns for path in pictures}) == 1
+    assert all(path.stat().st_nlink == 1 for path in pictures)
+    for fact in ("st_ino", "st_ctime_ns"):
+        found = [(getattr(path.stat(), fact), places[path.read_bytes()]) for path in pictures]
+        assert abs(np.corrcoef(np.array(found, dtype=float).T)[0, 1]) < 0.6, fact

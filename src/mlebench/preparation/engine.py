@@ -26,6 +26,7 @@ from mlebench.errors import CompetitionError, InvalidSubmission, MlebenchError, 
 from mlebench.files import write_json
 from mlebench.preparation import progress
 from mlebench.preparation.files import walk
+from mlebench.preparation.origins import hide_origins
 from mlebench.preparation.sources import Source, discard, is_prepared_from
 
 
@@ -76,6 +77,7 @@ def _prepare_in(work: Path, dataset: Dataset, source: Source) -> None:
         source.fetch(competition, raw)
     with progress.step(f"{competition.id}: preparing", 1):
         run_prepare(competition, raw, public, private)
+    hide_origins(public)
     (public / "description.md").write_text(competition.named_description, encoding="utf-8")
     write_manifest(competition, prepared, source.describe())
     _share_files(prepared, dataset)

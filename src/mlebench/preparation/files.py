@@ -153,7 +153,10 @@ def link_file(source: Path, target: Path) -> None:
     """Place one file: reflink, else hard link, else copy. The parent of `target` must exist.
 
     A file that others can't read is copied: agents run as another user, and a link would share its rights.
+    Raises PreparationError if a file is there already: what is written to a link changes the raw file as well.
     """
+    if target.exists():
+        raise PreparationError(f"two files of the raw data would be placed at {target.parent.name}/{target.name}")
     source = source.resolve()
     if not source.stat().st_mode & stat.S_IROTH:
         shutil.copyfile(source, target)
@@ -162,7 +165,15 @@ def link_file(source: Path, target: Path) -> None:
         return
     try:
         os.link(source, target)
+    except FileExistsError:  # placed by another thread in between
+        raise
     except OSError:
+        shutil.copyfile(source, target)
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Place a file of its own with the content of `source`; the file system may let both share their blocks."""
+    if not (sys.platform == "linux" and _reflink(source, target)):
         shutil.copyfile(source, target)
 
 
@@ -171,7 +182,7 @@ def _reflink(source: Path, target: Path) -> bool:
     device = source.stat().st_dev
     if device in _NO_REFLINK:
         return False
-    with source.open("rb") as original, target.open("wb") as clone:
+    with source.open("rb") as original, target.open("xb") as clone:
         try:
             fcntl.ioctl(clone.fileno(), _FICLONE, original.fileno())
         except OSError:
