@@ -8,11 +8,12 @@ from pathlib import Path
 import pandas as pd
 
 from mlebench.errors import PreparationError
-from mlebench.preparation.files import hold_out, link_files, write_csv
+from mlebench.preparation.files import hold_out, link_files, require_unique, write_csv
 
 
 def prepare(raw: Path, public: Path, private: Path) -> None:
     train, test = hold_out(_pictures(raw / "train"), 0.14)
+    require_unique(test["file"])  # a name may occur for two species in the training part alone
     _require_disjoint(train["file"], test["file"])
 
     write_csv(test, private / "answers.csv")
