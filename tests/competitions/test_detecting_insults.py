@@ -49,3 +49,12 @@ def test_a_comment_on_both_sides_is_refused(tmp_path):
     comments.iloc[:1].assign(Usage="PublicTest").to_csv(tmp_path / "test_with_solutions.csv", index=False)
     with pytest.raises(PreparationError, match="1 comments stand in"):
         catalog.get(ID).prepare(tmp_path, tmp_path / "public", tmp_path / "private")
+
+
+def test_dates_that_look_like_numbers_are_written_as_pandas_reads_them(tmp_path):
+    comments = pd.DataFrame({"Insult": [1, 0], "Date": ["20120618", ""], "Comment": ['"a"', '"b"']})
+    comments.assign(Comment=['"c"', '"d"']).to_csv(tmp_path / "train.csv", index=False)
+    comments.assign(Usage="PublicTest").to_csv(tmp_path / "test_with_solutions.csv", index=False)
+    catalog.get(ID).prepare(tmp_path, tmp_path / "public", tmp_path / "private")
+    dates = pd.read_csv(tmp_path / "public" / "test.csv", dtype=str, keep_default_na=False)["Date"]
+    assert dates.tolist() == ["20120618.0", ""]

@@ -12,8 +12,8 @@ from mlebench.preparation.files import link_files, read_csv, write_csv
 
 
 def prepare(raw: Path, public: Path, private: Path) -> None:
-    test = _read_comments(raw / "test_with_solutions.csv")[["Insult", "Date", "Comment"]]
-    both = _read_comments(raw / "train.csv")["Comment"].isin(test["Comment"])
+    test = read_csv(raw / "test_with_solutions.csv")[["Insult", "Date", "Comment"]]
+    both = read_csv(raw / "train.csv")["Comment"].isin(test["Comment"])
     if both.any():
         raise PreparationError(f"train.csv: {int(both.sum()):,} comments stand in test_with_solutions.csv as well")
 
@@ -26,7 +26,7 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
 
 def prepare_v2(raw: Path, public: Path, private: Path) -> None:
     """The same with an id for each test comment, and without training comments that are nearly a test comment."""
-    train, test = _read_comments(raw / "train.csv"), _read_comments(raw / "test_with_solutions.csv")
+    train, test = read_csv(raw / "train.csv"), read_csv(raw / "test_with_solutions.csv")
     test.insert(0, "id", np.arange(len(test)))
     near = _letters(train["Comment"]).isin(_letters(test["Comment"]))
 
@@ -35,10 +35,6 @@ def prepare_v2(raw: Path, public: Path, private: Path) -> None:
     write_csv(test[["id"]].assign(Insult=0), public / "sample_submission_null.csv")
     write_csv(test, private / "test.csv")
     write_csv(test[["id", "Insult", "Date", "Comment"]], private / "gold_submission.csv")
-
-
-def _read_comments(path: Path) -> pd.DataFrame:
-    return read_csv(path, dtype={"Date": str, "Comment": str})
 
 
 def _letters(comments: pd.Series) -> pd.Series:

@@ -17,7 +17,7 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
     enough = len(observations) > TEST_ROWS
     order, test_rows = random_order(len(observations), TEST_ROWS if enough else SHARE_IF_FEWER)
     order = np.roll(order, -test_rows)  # the training rows first
-    observations.loc[order, "id"] = np.arange(len(order))
+    observations["id"] = np.argsort(order)  # the place of each row in the new order
 
     write_rows(observations, order[:-test_rows], public / "train.csv")
     test = observations.iloc[order[-test_rows:]]
