@@ -4,10 +4,15 @@ import gzip
 import json
 import zipfile
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from io import BytesIO
 from threading import Thread
 from typing import ClassVar
 
 import pytest
+
+from mlebench import catalog
+from mlebench.grading import grade
+from mlebench.preparation.seven_zip import write_7z
 
 SAMPLE = b"id,score\n1,0.5\n2,0.5\n"
 
@@ -37,16 +42,35 @@ def test_the_usual_name_wins(place, data):
     assert place.submission.read_bytes() == SAMPLE
 
 
-@pytest.mark.parametrize("suffix", ["gz", "zip"])
+@pytest.mark.parametrize("suffix", ["gz", "zip", "7z"])
 def test_unpacks_the_sample_submission(place, data, suffix):
     path = data / f"sample_submission.csv.{suffix}"
     if suffix == "gz":
         path.write_bytes(gzip.compress(SAMPLE))
+    elif suffix == "7z":
+        write_7z(path, [("sample_submission.csv", BytesIO(SAMPLE))])
     else:
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("sample_submission.csv", SAMPLE)
     assert place.run("sample", data).returncode == 0
     assert place.submission.read_bytes() == SAMPLE
+
+
+PACKED = ["billion-word-imputation", "invasive-species-monitoring", "statoil-iceberg-classifier-challenge"]
+
+
+@pytest.mark.parametrize(
+    "competition_id",
+    [
+        pytest.param(name, marks=[] if name in PACKED else pytest.mark.slow)
+        for name in [*PACKED, *(name for name in catalog.competitions() if name not in PACKED)]
+    ],
+)
+def test_hands_in_the_sample_submission_of_every_competition(place, twins, competition_id):
+    dataset = twins(competition_id)
+    done = place.run("sample", dataset.public)
+    assert done.returncode == 0, done.stderr
+    assert grade(place.submission, dataset).score == dataset.manifest()["sample_score"]
 
 
 def test_without_a_sample_submission_it_fails_but_reports(place, data):

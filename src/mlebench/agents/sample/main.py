@@ -12,6 +12,7 @@ import os
 import re
 import socket
 import sys
+import tempfile
 import threading
 import time
 import urllib.error
@@ -20,6 +21,8 @@ import uuid
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import seven_zip  # pyright: ignore[reportMissingImports]
 
 PACKAGES = ("numpy", "pandas", "sklearn", "scipy", "PIL", "pydicom", "mlebench")
 OUTSIDE = (("1.1.1.1", 443), ("8.8.8.8", 53), ("pypi.org", 443), ("2606:4700:4700::1111", 443))
@@ -55,13 +58,15 @@ def main() -> int:
 
 def find_sample(data: Path) -> Path | None:
     """The file sample_submission.csv, else a table named like one, else one with the columns of the example."""
-    tables = sorted(path for path in nearby(data) if re.search(r"\.csv(\.gz|\.zip)?$", path.name, re.IGNORECASE))
+    tables = sorted(path for path in nearby(data) if re.search(r"\.(csv|txt)(\.gz|\.zip|\.7z)?$", path.name, re.I))
     named = [path for path in tables if "sample" in path.name.lower()]
     named.sort(key=lambda path: (path.name != "sample_submission.csv", "submission" not in path.name.lower()))
     if named:
         return named[0]
     header = example_header(data / "description.md")
-    return next((path for path in tables if header and content(path).split(b"\n", 1)[0].strip() == header), None)
+    unnamed = [path for path in tables if "train" not in path.name.lower()]
+    fitting = (path for path in unnamed if header and first_line(path) == header)
+    return min(fitting, key=lambda path: not re.search("predict|submission", path.name, re.I), default=None)
 
 
 def nearby(data: Path) -> Iterator[Path]:
@@ -73,13 +78,22 @@ def nearby(data: Path) -> Iterator[Path]:
             yield from folder.glob("*sample*")
 
 
+def first_line(path: Path) -> bytes:
+    """The first line of a table without quotes."""
+    return content(path).split(b"\n", 1)[0].strip().replace(b'"', b"")
+
+
 def content(path: Path) -> bytes:
-    """The bytes of a table, unpacked if it is a .gz or .zip."""
+    """The bytes of a table, unpacked if it is a .gz, .zip or .7z."""
     if path.suffix == ".gz":
         return gzip.decompress(path.read_bytes())
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
-            return archive.read(next(name for name in archive.namelist() if name.lower().endswith(".csv")))
+            return archive.read(next(name for name in archive.namelist() if name.lower().endswith((".csv", ".txt"))))
+    if path.suffix == ".7z":
+        with tempfile.TemporaryDirectory() as folder:
+            seven_zip.extract(path, Path(folder))
+            return next(inner for inner in Path(folder).rglob("*") if inner.is_file()).read_bytes()
     return path.read_bytes()
 
 
@@ -88,7 +102,7 @@ def example_header(description: Path) -> bytes | None:
     if not description.is_file():
         return None
     block = re.search(r"```(?:csv)?\s*\n([^\n`]+)\n", description.read_text(encoding="utf-8"))
-    return block.group(1).strip().encode() if block else None
+    return block.group(1).strip().replace('"', "").encode() if block else None
 
 
 # --- the probe

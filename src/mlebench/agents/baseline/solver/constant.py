@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from .rows import target_of, wants_probability
+from .targets import target_of
 from .task import Task
+from .writing import shares_of, wants_probability
 
 
 def applies(task: Task) -> bool:
@@ -22,9 +23,12 @@ def run(task: Task) -> list[pd.DataFrame]:
     if problem.kind == "classes":
         shares = np.bincount(problem.y, minlength=problem.width) / len(problem.y)
         if len(task.targets) > 1:
-            return [_repeat(task, np.clip(shares, 1e-7, 1) / np.clip(shares, 1e-7, 1).sum())]
-        names = _repeat(task, [target.names[int(shares.argmax())]])
+            return [shares_of(np.tile(shares, (len(task.sample), 1)), task.targets)]
+        best = np.argsort(-shares, kind="stable")[: target.guesses]
+        names = _repeat(task, [" ".join(target.names[place] for place in best)])
         return [_repeat(task, [shares[1]]), names] if problem.width == 2 and wants_probability(task) else [names]
+    if target.separator is not None:
+        return [_repeat(task, [target.names[int(problem.y.sum(axis=0).argmax())]])]
     middle = np.median(problem.y, axis=0) if task.metric == "mae" else problem.y.mean(axis=0)
     return [_repeat(task, np.expm1(middle) if target.logarithmic else middle)]
 

@@ -17,11 +17,11 @@ VALIDATION_SECONDS = 120
 class Desk:
     """Keeps the last valid submission in `target`, the sample submission to begin with.
 
-    `sample` is a table of text: ids and their order, and the columns' order, are taken from it.
+    `sample` is a table of text: ids, columns that nothing is predicted for, and the order are taken from it.
     """
 
-    def __init__(self, target: Path, scratch: Path, sample: pd.DataFrame, ids: list[str], url: str | None) -> None:
-        self.target, self.scratch, self.sample, self.ids, self.url = target, scratch, sample, ids, url
+    def __init__(self, target: Path, scratch: Path, sample: pd.DataFrame, url: str | None) -> None:
+        self.target, self.scratch, self.sample, self.url = target, scratch, sample, url
 
     def hand_in_sample(self) -> None:
         """Write the sample submission as a fallback."""
@@ -31,9 +31,8 @@ class Desk:
     def hand_in(self, predictions: pd.DataFrame) -> bool:
         """Put `predictions` (rows in the sample's order) into the sample's form; False if they were refused."""
         table = self.sample.copy()
-        for column in table.columns:
-            if column not in self.ids:
-                table[column] = predictions[column].to_numpy()
+        for column in predictions.columns:
+            table[column] = predictions[column].to_numpy()
         candidate = self.scratch / "candidate.csv"
         table.to_csv(candidate, index=False)
         verdict = validate(self.url, candidate)

@@ -1,17 +1,18 @@
-"""Numbers from pictures, sounds and notes: one row of features for a file."""
+"""Numbers from pictures, sounds, measurements and notes: one row of features for a file or a folder of files."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
+from . import arrays
 from .clock import Clock
-from .files import IMAGES, NOTES, SOUNDS, Files, share_found
+from .files import ARRAYS, IMAGES, NOTES, SOUNDS, Files, share_found
 from .learn import Block
 
 Reader = Callable[[Path], np.ndarray]
@@ -19,6 +20,8 @@ WORKERS = 2
 NOTES_TO_KNOW = 100
 MOST_KINDS = 6
 MOST_CHARACTERS = 200_000
+OF_A_FOLDER = 6  # files that are looked at
+MOST_PARTS = 4  # folders in a folder that are told apart
 SIDE = 64
 BANDS = 48
 
@@ -30,11 +33,12 @@ def find_block(
 
     None if there are no such files for most ids.
     """
-    for name, kinds in (("sounds", SOUNDS), ("images", IMAGES), ("notes", NOTES)):
+    for name, kinds in (("sounds", SOUNDS), ("images", IMAGES), ("measurements", ARRAYS), ("notes", NOTES)):
         train, test = files.of_ids(train_ids, kinds, "train"), files.of_ids(test_ids, kinds, "test")
         if share_found(train) < 0.5 or share_found(test) < 0.9:
             continue
-        reader = {"sounds": sound, "images": image}.get(name) or note_reader(train)
+        reader = {"sounds": sound, "images": image, "measurements": arrays.measurements}.get(name) or note_reader(train)
+        reader = of_folders(reader, files, kinds)
         test_rows = read_all(test, reader, clock.part(0.9))
         order = np.random.default_rng(seed).permutation(len(train))
         read = read_all([train[row] for row in order], reader, clock)
@@ -47,6 +51,38 @@ def find_block(
         matrix = stack([values for values in train_rows if values is not None])
         return Block(name, matrix, stack(test_rows, matrix.shape[1])), there
     return None
+
+
+def of_folders(reader: Reader, files: Files, kinds: Collection[str]) -> Reader:
+    """A reader that takes folders too: the mean and the spread of what some of their files give.
+
+    Folders in a folder, if there are a few, are told apart.
+    """
+
+    def read(path: Path) -> np.ndarray:
+        if path.suffix.lower() in kinds:
+            return reader(path)
+        held = files.within(path, kinds)
+        parts: dict[Path, list[Path]] = {}
+        for inner in held:
+            parts.setdefault(path / inner.relative_to(path).parts[0], []).append(inner)
+        groups = list(parts.values()) if 1 < len(parts) <= MOST_PARTS < len(held) else [held]
+        return np.concatenate([summary([reader(inner) for inner in spread(group)]) for group in groups])
+
+    return read
+
+
+def spread(paths: Sequence[Path]) -> list[Path]:
+    """Some of the paths, evenly spaced in the order of the numbers in their names."""
+    inner = sorted(paths, key=lambda path: [int(number) for number in re.findall(r"\d+", path.stem)][-1:])
+    places = np.linspace(0, len(inner) - 1, min(OF_A_FOLDER, len(inner))).round().astype(int)
+    return [inner[place] for place in places]
+
+
+def summary(rows: Sequence[np.ndarray]) -> np.ndarray:
+    """Mean and spread of rows."""
+    matrix = stack(rows)
+    return np.concatenate([np.nanmean(matrix, axis=0), np.nanstd(matrix, axis=0)])
 
 
 def read_all(paths: Sequence[Path | None], reader: Reader, clock: Clock) -> list[np.ndarray | None]:
@@ -146,7 +182,7 @@ def sound(path: Path) -> np.ndarray:
     from scipy.io import wavfile
     from scipy.signal import spectrogram
 
-    rate, samples = wavfile.read(path)
+    rate, samples = aiff(path) if path.suffix.lower() in (".aif", ".aiff") else wavfile.read(path)
     samples = np.asarray(samples, dtype=np.float32)
     samples = samples.mean(axis=1) if samples.ndim > 1 else samples
     samples = samples[: 120 * rate]
@@ -164,6 +200,23 @@ def sound(path: Path) -> np.ndarray:
         change,
     ]
     return np.concatenate([np.array([np.log(len(samples) / rate)]), *statistics])
+
+
+def aiff(path: Path) -> tuple[int, np.ndarray]:
+    """Samples per second, and the samples of an uncompressed AIFF file, shape (frames, channels)."""
+    data = path.read_bytes()
+    place, channels, bits, rate, samples = 12, 1, 16, 1, np.zeros(1)
+    while place + 8 <= len(data):
+        kind, size = data[place : place + 4], int.from_bytes(data[place + 4 : place + 8], "big")
+        body = data[place + 8 : place + 8 + size]
+        if kind == b"COMM":
+            channels, bits = int.from_bytes(body[:2], "big"), int.from_bytes(body[6:8], "big")
+            exponent = int.from_bytes(body[8:10], "big") - 16383 - 63  # of a number of 80 bits
+            rate = int(int.from_bytes(body[10:18], "big") * 2.0**exponent)
+        elif kind == b"SSND":
+            samples = np.frombuffer(body[8:], dtype=f">i{(bits + 7) // 8}")
+        place += 8 + size + size % 2
+    return rate, samples[: len(samples) // channels * channels].reshape(-1, channels).astype(np.float32)
 
 
 # --- notes

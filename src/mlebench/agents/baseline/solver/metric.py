@@ -10,16 +10,20 @@ import numpy as np
 # The first that is found in the description's section on the metric wins: the special before the general.
 NAMES = (
     ("kappa", r"\bkappa\b"),
+    ("divergence", r"kullback|divergence"),
     ("rmsle", r"rmsle|squared log(arithmic)? error|squared logarithmic"),
     ("log loss", r"log[- ]?loss|cross[- ]entropy|logarithmic loss"),
     ("auc", r"\bauc\b|\broc\b|area under"),
+    ("correlation of classes", r"matthews"),
+    ("average precision", r"average precision|\bmap@"),
     ("f1", r"\bf1\b|f-?score|f-?measure|f_1"),
     ("mae", r"mean absolute error|\bmae\b|absolute deviation"),
     ("correlation", r"pearson|spearman"),
     ("rmse", r"rmse|root[- ]mean[- ]squared?|mean squared error|\bmse\b"),
-    ("accuracy", r"accuracy|share of .{0,60}(correct|equal)"),
+    ("accuracy", r"accuracy|classification error|share of .{0,60}(correct|equal|right)"),
 )
-FOR_CLASSES = {"kappa", "log loss", "auc", "f1", "accuracy"}
+FOR_CLASSES = {"kappa", "log loss", "auc", "f1", "accuracy", "average precision", "correlation of classes"}
+NEEDS_THRESHOLD = {"f1", "correlation of classes"}
 FOR_NUMBERS = {"rmsle", "mae", "correlation", "rmse"}
 WANTS_PROBABILITIES = {"log loss", "auc"}
 STEADY = 0.3  # share of the log loss in losses that count mistakes: their steps are noise on few rows

@@ -22,7 +22,12 @@ def portfolio(problem: Problem, blocks: list[Block]) -> list[tuple[Block, Model]
 
 
 def models_for(problem: Problem, block: Block) -> list[Model]:
-    """The models for one block of features."""
+    """The models for one block of features; the constant comes last, for where there is nothing to learn."""
+    return [*models_that_look(problem, block), CONSTANT]
+
+
+def models_that_look(problem: Problem, block: Block) -> list[Model]:
+    """The models that look at the features."""
     rows, columns = block.train.shape
     if sparse.issparse(block.train):
         return [LINEAR_WORDS, BAYES] if problem.kind == "classes" else [LINEAR_WORDS]
@@ -34,6 +39,13 @@ def models_for(problem: Problem, block: Block) -> list[Model]:
         return [LINEAR, FOREST]
     smooth = [BOOSTING_HALF, BOOSTING_SLOW] if rows <= 200_000 else []
     return [BOOSTING, LINEAR, FOREST, *smooth, *([KERNEL] if rows <= ROWS_FOR_KERNELS else [])]
+
+
+def _constant(problem: Problem, block: Block) -> Estimator:
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+
+    del block
+    return DummyRegressor() if problem.kind == "numbers" else DummyClassifier()
 
 
 # --- trees
@@ -196,6 +208,7 @@ def _bayes(problem: Problem, block: Block) -> Estimator:
     return MultinomialNB(alpha=0.02)
 
 
+CONSTANT = Model("constant", _constant, several_columns=True)
 BOOSTING = Model("boosting", _boosting_usual)
 BOOSTING_QUICK = Model("quick boosting", _boosting_quick)
 BOOSTING_SLOW = Model("slow boosting", _boosting_slow)

@@ -13,7 +13,25 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from . import boxes, constant, masks, ordering, pairs, recommendation, rows, sequences, spans
+from . import (
+    boxes,
+    constant,
+    denoising,
+    forecast,
+    imputation,
+    masks,
+    ordering,
+    pairs,
+    recommendation,
+    rewriting,
+    rowed_arrays,
+    rows,
+    scenes,
+    sequences,
+    spans,
+    tracks,
+    wide,
+)
 from .clock import Clock, last_second, working_seconds
 from .desk import Desk
 from .task import Task
@@ -39,10 +57,18 @@ STRATEGIES = (
     Strategy("pairs", pairs.applies, once(pairs.run)),
     Strategy("sequences", sequences.applies, once(sequences.run)),
     Strategy("masks", masks.applies, once(masks.run)),
+    Strategy("scenes", scenes.applies, once(scenes.run)),
+    Strategy("denoising", denoising.applies, once(denoising.run)),
     Strategy("boxes", boxes.applies, once(boxes.run)),
     Strategy("ordering", ordering.applies, once(ordering.run)),
     Strategy("recommendation", recommendation.applies, once(recommendation.run)),
     Strategy("spans", spans.applies, once(spans.run)),
+    Strategy("arrays", rowed_arrays.applies, rowed_arrays.run),
+    Strategy("imputation", imputation.applies, once(imputation.run)),
+    Strategy("forecast", forecast.applies, once(forecast.run)),
+    Strategy("tracks", tracks.applies, once(tracks.run)),
+    Strategy("rewriting", rewriting.applies, once(rewriting.run)),
+    Strategy("wide", wide.applies, wide.run),
     Strategy("rows", rows.applies, rows.run),
     Strategy("constant", constant.applies, once(constant.run)),
 )
@@ -54,13 +80,13 @@ def main() -> None:
     limit = float(os.environ.get("TIME_LIMIT_SECS", "3600"))
     cap = 60 * float(os.environ.get("AGENT_MAX_MINUTES", "8"))
     clock = Clock(working_seconds(limit, cap))
+    scratch = Path(os.environ.get("CODE_DIR", "."))
     try:
-        task = Task(Path(os.environ["DATA_DIR"]), clock, int(os.environ.get("SEED", "0")))
+        task = Task(Path(os.environ["DATA_DIR"]), clock, int(os.environ.get("SEED", "0")), scratch)
     except LookupError as error:
         sys.exit(f"nothing to hand in: {error}")
     target = Path(os.environ["SUBMISSION_DIR"]) / "submission.csv"
-    scratch = Path(os.environ.get("CODE_DIR", "."))
-    desk = Desk(target, scratch, task.sample, task.ids, os.environ.get("VALIDATION_URL"))
+    desk = Desk(target, scratch, task.sample, os.environ.get("VALIDATION_URL"))
     desk.hand_in_sample()
     end_after(last_second(limit, clock.seconds) - clock.used())
     solve(task, desk)

@@ -39,7 +39,7 @@ def find(task: Task) -> Sequences | None:
     wanted = set(task.sample[task.id].str.rsplit("_", n=1).str[0])
     train, test = None, None
     for path in task.files.paths:
-        if path.suffix.lower() not in SUFFIXES or len(path.relative_to(task.data).parts) > 2:
+        if path.suffix.lower() not in SUFFIXES or len(task.files.relative(path).parts) > 2:
             continue
         rows = json_lines(path)
         if rows and all(isinstance(rows[0].get(target), list) for target in task.targets):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import warnings
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from . import arrays
 from .learn import Block
 
 MANY_VALUES = 24  # categories with more are known by their frequency and the target's mean
@@ -17,9 +21,11 @@ LARGE_GROUP = 200
 LEAST_LIKENESS = 0.2  # of the members of a group, for the group to mean something
 FEWEST_PAIRS = 30
 WORDS_OF_A_TEXT = 4
+MOST_TEXTS = 4
 SAMPLE_ROWS = 5_000
 SEPARATORS = ("/", "_", "-", ":", "|", ";", ",", " ")
 DATE = re.compile(r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})")
+NUMBERS = re.compile(r"^\[\s*-?\d[-+\d.eE, \s]*\]$")  # a list of numbers as JSON
 EARTH_KM = 6371.0
 
 
@@ -42,6 +48,7 @@ def build(train: pd.DataFrame, test: pd.DataFrame, id_column: str | None) -> Tab
     for name in both.columns:
         add_column(table, str(name), both[name], is_id=name == id_column)
     add_places(table)
+    add_likeness(table)
     add_row_statistics(table, both)
     add_groups(table)
     return table
@@ -88,7 +95,9 @@ def add_column(table: Table, name: str, values: pd.Series, is_id: bool) -> None:
     if not len(seen):
         return
     as_numbers = pd.to_numeric(seen, errors="coerce")
-    if set(seen.str.lower()) <= {"true", "false"}:
+    if seen.str.match(NUMBERS).all():
+        add_vectors(table, name, values)
+    elif set(seen.str.lower()) <= {"true", "false"}:
         add_number(table, name, values.astype("string").str.lower().map({"true": 1.0, "false": 0.0}).to_numpy(float))
     elif as_numbers.notna().mean() > 0.98:
         if not is_id:
@@ -101,6 +110,8 @@ def add_column(table: Table, name: str, values: pd.Series, is_id: bool) -> None:
         add_parts(table, name, values, separator)
     elif not is_id:
         add_category(table, name, values)
+        if seen.str.count(r"\s+").mean() >= 1 and seen.nunique() > MANY_VALUES:
+            add_text(table, name, values)
 
 
 def add_number(table: Table, name: str, values: np.ndarray) -> None:
@@ -119,6 +130,25 @@ def add_date(table: Table, name: str, values: pd.Series) -> None:
     add_number(table, f"{name}.days", days)
     hours = dates.dt.dayofweek * 24 + dates.dt.hour
     add_number(table, f"{name}.hour of week", hours.to_numpy(float, na_value=np.nan))
+
+
+def add_vectors(table: Table, name: str, values: pd.Series) -> None:
+    """Lists of numbers: what is typical of them; those of one square length as pictures."""
+    vectors = [np.array(json.loads(cell), dtype=float) if isinstance(cell, str) else np.zeros(0) for cell in values]
+    side = math.isqrt(max(len(vector) for vector in vectors))
+    square = side >= 4 and all(len(vector) in (0, side * side) for vector in vectors)
+    rows = [of_vector(vector, side if square else 0) for vector in vectors]
+    width = max(len(row) for row in rows)
+    for place in range(width):
+        add_number(table, f"{name}.{place}", np.array([row[place] if place < len(row) else np.nan for row in rows]))
+
+
+def of_vector(vector: np.ndarray, side: int) -> np.ndarray:
+    """Numbers about a list of numbers, which is a picture of `side` rows unless that is 0."""
+    if not len(vector):
+        return np.zeros(0)
+    told = arrays.statistics(vector) if len(vector) > 1 else vector
+    return np.concatenate([told, arrays.of_planes(vector.reshape(1, side, side))]) if side else told
 
 
 def parsed_dates(values: pd.Series) -> pd.Series:
@@ -209,6 +239,20 @@ def add_places(table: Table) -> None:
             table.numbers[f"{from_}.north"], table.numbers[f"{from_}.east"] = north, east
             table.numbers[f"{from_}.blocks"] = np.abs(north) + np.abs(east)
             table.numbers[f"{from_}.bearing"] = np.arctan2(north, east)
+
+
+def add_likeness(table: Table) -> None:
+    """How alike the texts of each two columns are, by words and by runs of characters."""
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    names = list(table.texts)[:MOST_TEXTS]
+    for analyzer, lengths in (("word", (1, 1)), ("char_wb", (2, 4))):
+        counts = HashingVectorizer(analyzer=analyzer, ngram_range=lengths, token_pattern=r"(?u)\w+", n_features=2**20)
+        matrices: list[Any] = [counts.transform(table.texts[name]) for name in names]
+        for first, one in enumerate(matrices):
+            for second in range(first + 1, len(matrices)):
+                alike = np.asarray(one.multiply(matrices[second]).sum(axis=1)).ravel()
+                add_number(table, f"{names[first]} like {names[second]} by {analyzer}", alike)
 
 
 def great_circle_km(lat_1: np.ndarray, lon_1: np.ndarray, lat_2: np.ndarray, lon_2: np.ndarray) -> np.ndarray:
