@@ -95,6 +95,18 @@ def test_files_are_linked_not_copied(tmp_path):
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+def test_no_file_is_placed_over_another(tmp_path, mode):
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(name)
+        (tmp_path / name).chmod(mode)
+    (tmp_path / "out").mkdir()
+    link_files([(tmp_path / "a", tmp_path / "out" / "x")])
+    with pytest.raises(PreparationError, match="out/x"):
+        link_files([(tmp_path / "b", tmp_path / "out" / "x")])
+    assert (tmp_path / "a").read_text() == "a"
+
+
 def test_a_file_that_others_cannot_read_is_copied(tmp_path):
     for name, mode in (("shut", 0o600), ("open", 0o644)):
         (tmp_path / name).write_text("x")
