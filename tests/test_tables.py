@@ -1,5 +1,6 @@
 """Reading a table in parts gives what reading it as a whole gives."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from pandas.testing import assert_frame_equal
 
 from mlebench import tables
 from mlebench.cells import as_numbers
+from mlebench.tables import places_of
 
 CELLS = st.sampled_from(["1", "07", "-3", "2.5", "1e5", "", "nan", "True", "False", "x", "1 2", '"5"', " 6", "inf"])
 BIG = st.sampled_from(["1", "9223372036854775808", "18446744073709551616", "0.1", ""])
@@ -50,3 +52,19 @@ def test_numbers_among_texts_are_exact(path, number):
 
 def test_the_words_for_missing_cells_are_those_of_pandas():
     assert set(tables.MISSING_WORDS) == pd._libs.parsers.STR_NA_VALUES
+
+
+@pytest.mark.parametrize("kind", [str, object, "int64"])
+@given(data=st.data())
+def test_places_are_those_that_pandas_finds(kind, data):
+    known = data.draw(st.permutations(range(12)))[:8]
+    ids = data.draw(st.lists(st.integers(0, 12), max_size=20))
+    in_order = data.draw(st.booleans())
+    first = pd.Series([_as(kind, number) for number in known], dtype=kind)
+    second = first.copy() if in_order else pd.Series([_as(kind, number) for number in ids], dtype=kind)
+    np.testing.assert_array_equal(places_of(second, first), pd.Index(first).get_indexer(pd.Index(second)))
+
+
+def _as(kind, number):
+    """The number or a text of it; texts may be missing."""
+    return number if kind == "int64" else (None if number == 11 else f"id {number}")

@@ -217,9 +217,14 @@ class Competition:
 
         Both of shape (rows,) for one column, else (rows, columns).
         """
+        from mlebench.tables import places_of
+
         columns = [column.name for column in self.schema.columns]
         ordered = answers.sort_values(self.schema.id, kind="stable")
-        paired = submission.set_index(self.schema.id).loc[ordered[self.schema.id]]
+        places = places_of(ordered[self.schema.id], submission[self.schema.id])
+        if (places < 0).any():
+            raise KeyError(f"{int((places < 0).sum())} ids of the answers are not in the submission")
+        paired = submission.iloc[places]
         names = columns[0] if len(columns) == 1 else columns
         return ordered[names].to_numpy(), paired[names].to_numpy()
 

@@ -26,7 +26,7 @@ from mlebench import cells
 from mlebench.cells import Column
 from mlebench.errors import CompetitionError, InvalidSubmission, Problem
 from mlebench.file_guard import MAX_COLUMNS, MAX_HEADER_BYTES, MAX_LINE_BYTES, find_fault
-from mlebench.tables import MISSING_WORDS, read_csv, read_csv_in_parts, unzipped
+from mlebench.tables import MISSING_WORDS, places_of, read_csv, read_csv_in_parts, unzipped
 
 MIN_LIMIT_BYTES = 512 << 20  # any file may have as much
 SHOWN = 5  # rows and values that a problem names
@@ -183,15 +183,18 @@ class _Key:
 def _read_sample(path: Path, key: _Key, _mtime: int, _size: int) -> pd.DataFrame:
     try:
         with unzipped(path) as plain:
-            return _read(plain, key.schema, max_rows=None)
+            wanted = {*key.schema.names, *key.schema.usual_names}  # others may be texts that fill gigabytes
+            return _read(plain, key.schema, max_rows=None, usecols=lambda name: name in wanted)
     except (InvalidSubmission, ValueError) as error:
         raise CompetitionError(f"the sample submission {path} can't be read: {error}") from error
 
 
-def _read(path: Path, schema: Schema, max_rows: int | None) -> pd.DataFrame:
+def _read(
+    path: Path, schema: Schema, max_rows: int | None, usecols: Callable[[str], bool] | None = None
+) -> pd.DataFrame:
     """Parse the file and keep the required columns; types as pandas decides them, ids and texts as text.
 
-    All columns are parsed, because pandas overlooks surplus cells in a row if it is asked for some only.
+    All columns are parsed unless `usecols` chooses some: then pandas overlooks surplus cells in a row.
 
     Raises InvalidSubmission with all that is wrong with the form of the file.
     """
@@ -206,6 +209,7 @@ def _read(path: Path, schema: Schema, max_rows: int | None) -> pd.DataFrame:
         table = read_csv_in_parts(
             path,
             **reading_options(schema),
+            usecols=usecols,
             nrows=None if max_rows is None else max_rows + 1,
         )
     except (ValueError, OverflowError, pd.errors.ParserError) as error:  # UnicodeDecodeError is a ValueError
@@ -332,8 +336,7 @@ def _id_problems(table: pd.DataFrame, sample: pd.DataFrame, schema: Schema) -> I
             yield row_problem("malformed id", f"{schema.id} is no whole number", wrong, ids, expected)
             return
         ids = pd.Series(numbers, name=schema.id)
-    index = pd.Index(known)
-    position = index.get_indexer(pd.Index(ids))
+    position = places_of(ids, known)
     unknown = position < 0
     if unknown.any():
         yield row_problem("unknown id", f"{schema.id} is not in the sample submission", unknown, ids, expected)

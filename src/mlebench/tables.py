@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import pandas as pd
 
 from mlebench.errors import PreparationError
@@ -52,6 +53,21 @@ def read_csv_in_parts(path: Path, **options: Any) -> pd.DataFrame:
     if not tables or any(_types(table) != _types(tables[0]) for table in tables[1:]):
         return read_csv(path, **options)
     return pd.concat(tables)
+
+
+def places_of(ids: pd.Series, known: pd.Series) -> np.ndarray:
+    """Where each of `ids` stands in `known`, which has each once; -1 if nowhere. Shape (ids,).
+
+    What `pd.Index.get_indexer` returns; millions of texts take a third of its time.
+    """
+    if ids.equals(known):
+        return np.arange(len(known))
+    if ids.dtype != known.dtype or not pd.api.types.is_string_dtype(known.dtype):
+        return pd.Index(known).get_indexer(pd.Index(ids))
+    codes, texts = pd.factorize(pd.concat([known, ids], ignore_index=True), use_na_sentinel=False)
+    places = np.full(len(texts), -1)
+    places[codes[: len(known)]] = np.arange(len(known))
+    return places[codes[len(known) :]]
 
 
 @contextmanager
