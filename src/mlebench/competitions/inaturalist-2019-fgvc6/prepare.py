@@ -6,7 +6,9 @@ In v2 the archives are what their names say, and validation pictures are among t
 from __future__ import annotations
 
 import json
+import shutil
 import tarfile
+import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -32,7 +34,7 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
     _write_answers(private, public, [(image["id"], annotation["category_id"]) for annotation, image in test])
     to_train = {image["file_name"]: _without_folder(image["file_name"]) for _, image in train}
     to_test = {image["file_name"]: PurePosixPath(image["file_name"]).name for _, image in test}
-    _pack(raw, {public / f"{PICTURES}.tar.gz": to_train, public / "test2019.tar.gz": to_test})
+    _pack(raw, (public / f"{PICTURES}.tar.gz", to_train), (public / "test2019.tar.gz", to_test))
 
 
 def prepare_v2(raw: Path, public: Path, private: Path) -> None:
@@ -45,7 +47,7 @@ def prepare_v2(raw: Path, public: Path, private: Path) -> None:
     _write_answers(private, public, [(image["id"], each) for image, each in zip(images, categories, strict=True)])
     shown = [*(image["file_name"] for _, image in train), *(image["file_name"] for image in validation["images"])]
     to_test = {image["file_name"]: _in_test(image)["file_name"] for _, image in test}
-    _pack(raw, {public / f"{PICTURES}.tar": {name: name for name in shown}, public / "test2019.tar": to_test})
+    _pack(raw, (public / f"{PICTURES}.tar", {name: name for name in shown}), (public / "test2019.tar", to_test))
 
 
 def _read(file: Path) -> Record:
@@ -82,23 +84,43 @@ def _write_answers(private: Path, public: Path, rows: Iterable[tuple[int, int]])
     write_csv(answers.assign(predicted=SAMPLE_CATEGORY), public / "kaggle_sample_submission.csv")
 
 
-def _pack(raw: Path, archives: Mapping[Path, Mapping[str, str]]) -> None:
-    """Write tar archives, each with the pictures that it maps from raw name to member name."""
-    left = {name for members in archives.values() for name in members}
-    opened = {path: tarfile.open(path, "w") for path in archives}  # noqa: SIM115
-    with progress.step("packing pictures", len(left)) as done:
-        for name, size, content in _pictures(raw, left):
-            for path, members in archives.items():
-                if name in members:
-                    member = tarfile.TarInfo(members[name])
-                    member.size = size
-                    opened[path].addfile(member, content)
-                    left.discard(name)
+def _pack(raw: Path, shown: tuple[Path, Mapping[str, str]], tested: tuple[Path, Mapping[str, str]]) -> None:
+    """Write two tar archives, each with the pictures that it maps from raw name to member name.
+
+    The order of the raw pictures tells their categories, so those of the test are ordered by name.
+    """
+    (train, to_train), (test, to_test) = shown, tested
+    require_unique(pd.Series(list(to_test.values()), name="file name"))
+    left = {*to_train, *to_test}
+    with tarfile.open(train, "w") as archive, tempfile.TemporaryDirectory(prefix=".test-", dir=test.parent) as folder:
+        with progress.step("packing pictures", len(left)) as done:
+            for name, size, content in _pictures(raw, left):
+                if name in to_train:
+                    _add(archive, to_train[name], size, content)
+                elif name in to_test:
+                    with Path(folder, PurePosixPath(name).name).open("wb") as file:
+                        shutil.copyfileobj(content, file)
+                if name in left:
+                    left.remove(name)
                     done()
-    for archive in opened.values():
-        archive.close()
-    if left:
-        raise PreparationError(f"{len(left):,} pictures of the metadata are missing: {', '.join(sorted(left)[:3])}")
+        if left:
+            raise PreparationError(f"{len(left):,} pictures of the metadata are missing: {', '.join(sorted(left)[:3])}")
+        _pack_folder(Path(folder), test, sorted(to_test.values()))
+
+
+def _pack_folder(folder: Path, target: Path, names: list[str]) -> None:
+    """Write the members `names`, in this order, each from the file of its name in `folder`."""
+    with tarfile.open(target, "w") as archive:
+        for name in names:
+            path = folder / PurePosixPath(name).name
+            with path.open("rb") as content:
+                _add(archive, name, path.stat().st_size, content)
+
+
+def _add(archive: tarfile.TarFile, name: str, size: int, content: IO[bytes]) -> None:
+    member = tarfile.TarInfo(name)
+    member.size = size
+    archive.addfile(member, content)
 
 
 def _pictures(raw: Path, wanted: Iterable[str]) -> Iterator[Member]:
