@@ -50,7 +50,7 @@ def read_csv_in_parts(path: Path, **options: Any) -> pd.DataFrame:
     parts = pd.read_csv(path, chunksize=_ROWS_OF_A_PART, low_memory=False, **_EXACT, **options)
     with cast("TextFileReader", parts) as reader:
         tables = list(reader)
-    if not tables or any(_types(table) != _types(tables[0]) for table in tables[1:]):
+    if not tables or any(column_types(table) != column_types(tables[0]) for table in tables[1:]):
         return read_csv(path, **options)
     return pd.concat(tables)
 
@@ -106,7 +106,7 @@ def _only_member(archive: Path, folder: Path) -> Path:
     return member
 
 
-def _types(table: pd.DataFrame) -> list[tuple[str, str]]:
+def column_types(table: pd.DataFrame) -> list[tuple[str, str]]:
     """The type of each column; for columns of objects also that of the objects."""
     return [
         (str(column.dtype), pd.api.types.infer_dtype(column, skipna=True) if column.dtype == object else "")
