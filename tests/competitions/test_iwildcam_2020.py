@@ -69,6 +69,8 @@ def annotated_twice(tmp_path):
     once = metadata["annotations"]
     metadata["annotations"] = [*once, {**once[0], "image_id": "none"}, *({**each, "category_id": 1} for each in once)]
     path.write_text(json.dumps(metadata))
+    path = raw / "iwildcam2020_test_information.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"categories": metadata["categories"]}))
     datasets = [Dataset(catalog.get(ID).in_edition(edition), tmp_path / "data") for edition in ("v1", "v2")]
     for dataset in datasets:
         prepare(dataset, Local(raw))
@@ -85,3 +87,9 @@ def test_images_that_are_annotated_twice_have_two_rows_in_v1_and_one_in_v2(annot
             score_submission(tmp_path / "x.csv", dataset)
     metadata = json.loads((annotated_twice[0].public / "iwildcam2020_train_annotations.json").read_text())
     assert "none" not in {each["image_id"] for each in metadata["annotations"]}
+
+
+def test_v2_does_not_repeat_the_counts_in_the_metadata_of_the_test(annotated_twice):
+    for dataset, counted in zip(annotated_twice, (True, False), strict=True):
+        metadata = json.loads((dataset.public / "iwildcam2020_test_information.json").read_text())
+        assert {"count" in each for each in metadata["categories"]} == {counted}

@@ -27,14 +27,16 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
     given = _read(raw / TRAIN, ["annotations", "images", "categories", "info"])
     # The pictures of the test are counted twice, so that more of them are held out than was meant.
     train, test = _divide(given, count_test_twice=True)
-    _write(raw, public, private, given | train, test)
+    _write(raw, public, private, given | train, _read(raw / TEST, ["categories", "info"]) | test)
 
 
 def prepare_v2(raw: Path, public: Path, private: Path) -> None:
     given = _read(raw / TRAIN, ["annotations", "images", "categories", "info"])
     train, test = _divide(given, count_test_twice=False)
     test["annotations"] = _first_of_each_image(test["annotations"])
-    _write(raw, public, private, given | train | {"categories": _recounted(given, train)}, test)
+    known = _read(raw / TEST, ["categories", "info"])
+    known["categories"] = [{key: each[key] for key in each if key != "count"} for each in known["categories"]]
+    _write(raw, public, private, given | train | {"categories": _recounted(given, train)}, known | test)
 
 
 def _read(file: Path, keys: list[str]) -> Record:
@@ -118,9 +120,8 @@ def _recounted(given: Record, train: Record) -> list[Record]:
 
 
 def _write(raw: Path, public: Path, private: Path, train: Record, test: Record) -> None:
-    known = _read(raw / TEST, ["categories", "info"])
     _write_json(train, public / TRAIN)
-    _write_json({"images": test["images"], **known}, public / TEST)
+    _write_json({key: test[key] for key in ("images", "categories", "info")}, public / TEST)
     link_files([(raw / DETECTIONS, public / DETECTIONS)])
     answers = pd.DataFrame(
         {
