@@ -24,6 +24,7 @@ conformance: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/grading.py
+	$(BIN)/python benchmarks/preparing.py
 
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" && $(PYTHON) -c '$(NEW_ENOUGH)' || \

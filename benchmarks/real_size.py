@@ -74,9 +74,8 @@ def make(dataset: Dataset, submission: Path) -> None:
     growth = _Growth(competition, copies=ceil(rows / len(sample)), step=_step(competition, sample))
     _copy_small_files(twin, dataset)
     masks = MASKS.get(competition.id)
-    for name in masks.sizes if masks else ():
-        if name in sample:
-            sample[name] = str(masks.side)
+    if masks:
+        sample = sample.assign(**{name: masks.side for name in masks.sizes if name in sample})
     growth.write(sample, dataset.sample_submission)
     _pack(dataset.sample_submission, dataset.public_sample)
     if masks:
