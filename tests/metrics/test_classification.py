@@ -19,6 +19,7 @@ from mlebench.metrics.classification import (
     multiclass_log_loss,
     quadratic_weighted_kappa_score,
     roc_auc_score,
+    roc_curve,
     top_1_error,
 )
 
@@ -232,8 +233,17 @@ def test_kappa_refuses(true, pred):
 
 
 @given(ranked_rows())
-def test_auc_is_that_of_scikit_learn(pair):
-    assert roc_auc_score(*pair) == pytest.approx(sklearn.metrics.roc_auc_score(*pair), abs=1e-12)
+def test_auc_and_curve_are_those_of_scikit_learn_to_the_last_bit(pair):
+    assert roc_auc_score(*pair) == sklearn.metrics.roc_auc_score(*pair)
+    for found, expected in zip(roc_curve(*pair), sklearn.metrics.roc_curve(*pair)[:2], strict=True):
+        assert np.array_equal(found, expected)
+
+
+def test_auc_on_the_border_between_two_rounded_ones_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    truth = np.repeat([1, 0], [32, 10])  # areas are multiples of 1 / 320, of which half have a 5 as sixth decimal
+    for scores in rng.random((300, len(truth))):
+        assert roc_auc_score(truth, scores) == sklearn.metrics.roc_auc_score(truth, scores)
 
 
 @given(ranked_rows())

@@ -157,10 +157,23 @@ def roc_auc_score(y_true: np.ndarray, y_pred: np.ndarray) -> float:
     1 is perfect, 0.5 what chance gives; ties count half. `y_true`: 0 and 1 (or booleans), `y_pred`: finite
     numbers, both of shape (rows,). NaN if `y_true` holds one class only, as no pair can be compared.
     Raises ValueError if the shapes differ, `y_true` holds anything else, or `y_pred` is not finite.
-    Source: scikit-learn's `roc_auc_score`; computed as the Mann-Whitney statistic of the ranks.
+    Source: scikit-learn's `roc_auc_score`, to the last bit: an area may lie on the border between two rounded ones.
 
     >>> roc_auc_score(np.array([0, 1, 0, 1]), np.array([0.1, 0.9, 0.4, 0.4]))
     0.875
+    """
+    false_rate, true_rate = roc_curve(y_true, y_pred)
+    return float((np.diff(false_rate) * (true_rate[1:] + true_rate[:-1]) / 2).sum())
+
+
+def roc_curve(y_true: np.ndarray, y_pred: np.ndarray) -> tuple[FloatArray, FloatArray]:
+    """False and true positive rates from (0, 0) to (1, 1), both of shape (points,); NaN where a class is lacking.
+
+    Arguments as of `roc_auc_score`. There is a point for each threshold, from the highest score down, unless it lies
+    on a straight line between its neighbours. Source: scikit-learn's `roc_curve`.
+
+    >>> [rates.tolist() for rates in roc_curve(np.array([0, 1, 1]), np.array([0.1, 0.2, 0.3]))]
+    [[0.0, 0.0, 0.0, 1.0], [0.0, 0.5, 1.0, 1.0]]
     """
     require_same_shape(y_true, y_pred)
     if y_true.ndim != 1:
@@ -170,12 +183,15 @@ def roc_auc_score(y_true: np.ndarray, y_pred: np.ndarray) -> float:
         raise ValueError("y_true holds other values than 0 and 1")
     scores = y_pred.astype(np.float64)
     require_finite(y_pred=scores)
-    positives = int(positive.sum())
-    negatives = len(positive) - positives
-    if positives == 0 or negatives == 0:
-        return float("nan")
-    above = mean_ranks(scores)[positive].sum() - positives * (positives + 1) / 2
-    return float(above / (positives * negatives))
+    falling = np.argsort(-scores, kind="stable")
+    ordered = scores[falling]
+    last_of_its_score = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), len(scores) - 1)
+    positives = np.cumsum(positive[falling])[last_of_its_score]
+    negatives = last_of_its_score + 1 - positives
+    bends = np.ones(len(positives), dtype=bool)
+    bends[1:-1] = (np.diff(positives, 2) != 0) | (np.diff(negatives, 2) != 0)
+    with np.errstate(invalid="ignore"):
+        return tuple(np.append(0, counts[bends]) / counts[-1] for counts in (negatives, positives))
 
 
 def mean_columnwise_roc_auc_score(y_true: np.ndarray, y_pred: np.ndarray) -> float:

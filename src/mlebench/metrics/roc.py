@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mlebench.metrics._checks import FloatArray, require_finite, require_same_shape
-from mlebench.metrics.classification import roc_auc_score
+from mlebench.metrics._checks import FloatArray, require_same_shape
+from mlebench.metrics.classification import roc_auc_score, roc_curve
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -31,7 +31,7 @@ def weighted_roc_auc_score(
     >>> round(weighted_roc_auc_score(np.array([0, 1]), np.array([0.5, 0.5])), 5)
     0.58571
     """
-    false_rate, true_rate = _roc_curve(y_true, y_pred)
+    false_rate, true_rate = roc_curve(y_true, y_pred)
     if not np.isfinite(false_rate[-1] + true_rate[-1]):
         return float("nan")
     inner = np.asarray(edges[1:-1], dtype=np.float64)
@@ -45,24 +45,6 @@ def weighted_roc_auc_score(
         total += weight * float((steps * (height[1:] + height[:-1]) / 2).sum())
         perfect += weight * (high - low)
     return total / perfect
-
-
-def _roc_curve(y_true: np.ndarray, y_pred: np.ndarray) -> tuple[FloatArray, FloatArray]:
-    """False and true positive rates from (0, 0) to (1, 1), a point for each score; NaN where a class is lacking."""
-    require_same_shape(y_true, y_pred)
-    if y_true.ndim != 1:
-        raise ValueError(f"y_true and y_pred have shape {y_true.shape}, not (rows,)")
-    positive = y_true == 1
-    if not (positive | (y_true == 0)).all():
-        raise ValueError("y_true holds other values than 0 and 1")
-    scores = y_pred.astype(np.float64)
-    require_finite(y_pred=scores)
-    falling = np.argsort(-scores, kind="stable")
-    last_of_its_score = np.append(np.flatnonzero(np.diff(scores[falling])), len(scores) - 1)
-    positives = np.append(0, np.cumsum(positive[falling])[last_of_its_score])
-    negatives = np.append(0, last_of_its_score + 1) - positives
-    with np.errstate(invalid="ignore"):
-        return negatives / negatives[-1], positives / positives[-1]
 
 
 def bias_roc_auc_score(
