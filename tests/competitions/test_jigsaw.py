@@ -70,6 +70,16 @@ def test_a_repeated_id_shifts_rows_in_v1_and_is_refused_in_v2(twins, score, gues
         score(table, twins(TOXIC, "v2"))
 
 
+def test_rows_in_order_stay_as_they_are(twins, score, guess):
+    dataset = twins(TOXIC)
+    table, truth = guess(dataset), scored_answers(dataset)
+    places = np.arange(len(truth)) // 3 * 3  # each scored id three times, and the two after it never
+    others = dict(zip(truth.index, truth.index[places], strict=True))
+    table = table.assign(id=table["id"].replace(others)).sort_values("id", kind="stable")
+    kept = table[table["id"].isin(truth.index)].drop(columns="id")
+    assert score(table, dataset) == round(roc_auc_score(truth, kept), 5)
+
+
 def test_a_repeated_id_that_changes_the_number_of_scored_rows_is_refused(twins, score, guess):
     dataset = twins(TOXIC)
     table, truth = guess(dataset), scored_answers(dataset)
