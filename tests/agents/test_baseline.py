@@ -21,6 +21,7 @@ SOLVED = [  # one for each way to solve a competition, those whose twins are qui
     "denoising-dirty-documents",
     "google-research-identify-contrails-reduce-global-warming",
     "h-and-m-personalized-fashion-recommendations",
+    "kuzushiji-recognition",
     "ml2021spring-hw2",
     "osic-pulmonary-fibrosis-progression",
     "rsna-2022-cervical-spine-fracture-detection",

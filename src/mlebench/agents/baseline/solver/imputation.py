@@ -20,7 +20,9 @@ SURE = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.1)
 def applies(task: Task) -> bool:
     """Whether the sample consists of sentences, and a text has complete ones, one a line."""
     cells = task.sample[task.targets[0]] if len(task.targets) == 1 else pd.Series([""])
-    return bool(cells.str.count(" ").mean() >= 3) and cells.nunique() > 0.5 * len(cells) and corpus(task) is not None
+    words = cells.head(100).str.split().explode()
+    sentences = cells.str.count(" ").mean() >= 3 and cells.nunique() > 0.5 * len(cells)
+    return bool(sentences and words.str.contains("[^\\W\\d]").mean() > 0.5) and corpus(task) is not None
 
 
 def corpus(task: Task) -> Path | None:

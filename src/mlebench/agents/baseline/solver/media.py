@@ -100,6 +100,11 @@ def read_all(paths: Sequence[Path | None], reader: Reader, clock: Clock) -> list
         return list(pool.map(read, paths))
 
 
+def forever() -> Clock:
+    """A clock for what has to be read, however long it takes."""
+    return Clock(float("inf"))
+
+
 def stack(rows: Sequence[np.ndarray | None], width: int | None = None) -> np.ndarray:
     """Rows as a matrix, NaN where there is none."""
     width = width or max((len(row) for row in rows if row is not None), default=1)

@@ -15,6 +15,7 @@ import pandas as pd
 
 from . import (
     boxes,
+    candidates,
     constant,
     denoising,
     forecast,
@@ -22,6 +23,7 @@ from . import (
     masks,
     ordering,
     pairs,
+    points,
     recommendation,
     rewriting,
     rowed_arrays,
@@ -63,6 +65,8 @@ STRATEGIES = (
     Strategy("ordering", ordering.applies, once(ordering.run)),
     Strategy("recommendation", recommendation.applies, once(recommendation.run)),
     Strategy("spans", spans.applies, once(spans.run)),
+    Strategy("points", points.applies, once(points.run)),
+    Strategy("candidates", candidates.applies, once(candidates.run)),
     Strategy("arrays", rowed_arrays.applies, rowed_arrays.run),
     Strategy("imputation", imputation.applies, once(imputation.run)),
     Strategy("forecast", forecast.applies, once(forecast.run)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,18 +43,22 @@ def mask_column(task: Task) -> str | None:
 def find(task: Task) -> Scenes | None:
     """The folders; None if there are none."""
     every = [path for path in task.files.paths if path.suffix.lower() in PLANES]
-    test = []
-    for name in task.sample[task.id]:
-        folders = [folder for path in every for folder in (path.parent, path.parent.parent) if folder.name == name]
-        if not folders:
-            return None
-        test.append(folders[0])
+    folders: dict[str, Path] = {}
+    for path in every:
+        folders.setdefault(path.parent.parent.name, path.parent.parent)
+        folders[path.parent.name] = path.parent
+    wanted = task.sample[task.id].tolist()
+    if not all(name in folders for name in wanted):
+        return None
+    test = [folders[name] for name in wanted]
     names = sorted(str(path.relative_to(test[0])) for path in every if path.is_relative_to(test[0]))
     roots = {path.parents[len(Path(names[0]).parts) - 1] for path in every if path.name == Path(names[0]).name}
-    train = []
-    for folder in sorted(roots - set(test)):
+    train, held = [], defaultdict(list)
+    for path in every:
+        held[path.parent].append(path)
+    for folder in sorted(roots - set(test))[:MOST_SCENES]:
         shared = [name for name in names if (folder / name).is_file()]
-        extra = [path for path in every if path.parent == folder and path.name not in names]
+        extra = [path for path in held[folder] if path.name not in names]
         truth = [path for path in extra if NOT_INPUT.search(path.name) and is_mask(path)]
         if len(shared) >= SHARED * len(names) and truth:
             train.append((folder, truth[0]))
@@ -71,7 +76,7 @@ def run(task: Task) -> list[pd.DataFrame]:
     found, target = find(task), mask_column(task)
     assert found is not None
     assert target is not None
-    order = np.random.default_rng(task.seed).permutation(len(found.train))[:MOST_SCENES]
+    order = np.random.default_rng(task.seed).permutation(len(found.train))
     chosen = [found.train[place] for place in order]
     images = [scene(folder, found.names) for folder, _ in chosen]
     truths = [pixels.read(path)[:, :, 0] > 0.5 for _, path in chosen]
