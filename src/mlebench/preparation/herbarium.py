@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,17 @@ def divide_specimens(metadata: Mapping[str, Any], source: Path, train: Path, tes
     link_files((source / image["file_name"], train / image["file_name"]) for _, image in shown)
     link_files((source / image["file_name"], test / file) for (_, image), file in zip(hidden, files, strict=True))
     return pd.DataFrame({"Id": range(len(hidden)), "Predicted": [record["category_id"] for record, _ in hidden]})
+
+
+def read_metadata(path: Path, keys: Collection[str]) -> Record:
+    """The object in the JSON file `path`. Raises PreparationError if it can't be read or lacks one of `keys`."""
+    try:
+        metadata = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise PreparationError(f"{path} can't be read: {error}") from error
+    if lost := set(keys) - set(metadata):
+        raise PreparationError(f"{path} lacks {', '.join(sorted(lost))}")
+    return metadata
 
 
 def pairs_by_category(metadata: Mapping[str, Any], image_id: str = "id") -> dict[int, list[Pair]]:

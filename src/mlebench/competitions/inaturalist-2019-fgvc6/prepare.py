@@ -5,7 +5,6 @@ In v2 the archives are what their names say, and validation pictures are among t
 
 from __future__ import annotations
 
-import json
 import shutil
 import tarfile
 import tempfile
@@ -19,7 +18,14 @@ import pandas as pd
 from mlebench.errors import PreparationError
 from mlebench.preparation import progress
 from mlebench.preparation.files import link_files, require_unique, write_csv
-from mlebench.preparation.herbarium import Record, hold_out_of_each, pairs_by_category, with_pairs, write_metadata
+from mlebench.preparation.herbarium import (
+    Record,
+    hold_out_of_each,
+    pairs_by_category,
+    read_metadata,
+    with_pairs,
+    write_metadata,
+)
 
 SAMPLE_CATEGORY = 654  # the published preparation drew each row's number with the same seed
 PICTURES = "train_val2019"
@@ -51,12 +57,7 @@ def prepare_v2(raw: Path, public: Path, private: Path) -> None:
 
 
 def _read(file: Path) -> Record:
-    try:
-        metadata = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise PreparationError(f"{file} can't be read: {error}") from error
-    if lost := {"annotations", "categories", "images", "info", "licenses"} - set(metadata):
-        raise PreparationError(f"{file} lacks {', '.join(sorted(lost))}")
+    metadata = read_metadata(file, ["annotations", "categories", "images", "info", "licenses"])
     require_unique(pd.Series([image["file_name"] for image in metadata["images"]], name="file_name"))
     return metadata
 

@@ -14,8 +14,7 @@ import pandas as pd
 
 from mlebench.errors import PreparationError
 from mlebench.preparation.files import hold_out, link_files, require_unique, write_csv
-
-Record = dict[str, Any]
+from mlebench.preparation.herbarium import Record, read_metadata
 
 SHARE = 0.22  # of the locations, and about that of the pictures
 SAMPLE_CATEGORIES = 676
@@ -41,12 +40,7 @@ def prepare_v2(raw: Path, public: Path, private: Path) -> None:
 
 def _read(file: Path, keys: list[str]) -> Record:
     """The object in `file`, reduced to `keys`, in this order; lists of records in the form that v1 gave them."""
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise PreparationError(f"{file} can't be read: {error}") from error
-    if lost := set(keys) - set(content):
-        raise PreparationError(f"{file} lacks {', '.join(sorted(lost))}")
+    content = read_metadata(file, keys)
     return {key: content[key] if key == "info" else _as_of_a_table(content[key]) for key in keys}
 
 
