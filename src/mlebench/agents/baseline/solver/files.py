@@ -79,7 +79,7 @@ class Files:
             named = self._by_name.get(name) or self._by_name.get(name.rsplit("/", 1)[-1]) or ()
             options = [path for path in named if path.suffix.lower() in kinds]
             options = options or [path for path in named if path in self._folders and self.within(path, kinds)]
-            options = options or self._by_beginning(name, kinds)
+            options = options or self._by_beginning(name, kinds) or self._without_end(name, kinds)
             options = [path for path in options if not NOT_INPUT.search(str(self.relative(path).parent))]
             best = min(options, key=lambda path: self._preference(path, name, role), default=None)
             if best is not None and best in self._folders:
@@ -98,6 +98,11 @@ class Files:
             if found:
                 return found
         return []
+
+    def _without_end(self, name: str, kinds: Collection[str]) -> list[Path]:
+        """The files and folders that are named as an id without the word behind its last underscore."""
+        named = self._by_name.get(name.rsplit("_", 1)[0], ()) if re.search(r"_[a-z]+$", name) else ()
+        return [path for path in named if path.suffix.lower() in kinds or self.within(path, kinds)]
 
     def _preference(self, path: Path, name: str, role: str) -> tuple[bool, bool, bool, int]:
         """Smaller is better: of the right side, with the folders that the name has, not deep."""
@@ -119,7 +124,7 @@ class Files:
     def within(self, folder: Path, kinds: Iterable[str]) -> list[Path]:
         """The files of these suffixes in a folder and its folders, masks and the like left out."""
         kinds = set(kinds)
-        held = [path for path in self._folders[folder] if path.suffix.lower() in kinds]
+        held = [path for path in self._folders.get(folder, ()) if path.suffix.lower() in kinds]
         return [path for path in held if not NOT_INPUT.search(path.name)]
 
 
