@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlebench.preparation import spoken_tokens
-from mlebench.preparation.spoken_tokens import divide, read_tokens, without_sentences_of, write_raw, write_tokens
+from mlebench.preparation import parts
+from mlebench.preparation.spoken_tokens import divide, prepare_v1, prepare_v2, without_sentences_of, write_raw
 
 
 @pytest.fixture
@@ -24,15 +24,11 @@ def raw(tmp_path):
     return tmp_path / "raw"
 
 
-def written(raw, *, verbatim, compress=False):
-    tokens = read_tokens(raw, "en_train", verbatim=verbatim)
-    train, test = divide(tokens)
-    if verbatim:
-        train = without_sentences_of(train, test, tokens)
+def written(raw, *, verbatim):
     public, private = (raw.with_name(f"{side}{verbatim}") for side in ("public", "private"))
     for folder in (public, private):
         folder.mkdir(exist_ok=True)
-    write_tokens(tokens, train, test, public, private, "en", compress)
+    (prepare_v2 if verbatim else prepare_v1)(raw, public, private, "en")
     return public, private
 
 
@@ -47,10 +43,7 @@ def table(text):
 
 
 def test_v1_loses_words_for_missing_values_and_v2_does_not(raw):
-    (public, private), (public_v2, private_v2) = (
-        written(raw, verbatim=False),
-        written(raw, verbatim=True, compress=True),
-    )
+    (public, private), (public_v2, private_v2) = written(raw, verbatim=False), written(raw, verbatim=True)
     lost, kept = (table((folder / "answers.csv").read_text()) for folder in (private, private_v2))
     assert lost["id"].tolist() == kept["id"].tolist()
     is_lost = kept["after"].isin(["na", "nan", "null"]) & (lost["after"] == "")
@@ -76,14 +69,14 @@ def test_no_sentence_of_the_test_is_in_the_training_part_of_v2(raw):
 def test_parts_are_written_as_one(raw, monkeypatch):
     public, _ = written(raw, verbatim=False)
     whole = member(public / "en_train.csv.zip")
-    monkeypatch.setattr(spoken_tokens, "_ROWS_OF_A_PART", 7)
+    monkeypatch.setattr(parts, "ROWS", 7)
     public, _ = written(raw, verbatim=False)
     assert member(public / "en_train.csv.zip") == whole
 
 
 def test_sentences_whose_rows_do_not_stand_together(raw):
-    tokens = read_tokens(raw, "en_train", verbatim=True)
-    train, test = divide(tokens)
+    tokens = pd.read_csv(raw / "en_train.csv.zip", dtype={"before": str, "after": str}, keep_default_na=False)
+    train, test = divide(tokens["sentence_id"])
     order = np.random.default_rng(0).permutation(len(tokens)).argsort(kind="stable")
     by_place = tokens.iloc[order].sort_values("token_id", kind="stable").reset_index(drop=True)
     numbers = tokens["sentence_id"].to_numpy()

@@ -25,8 +25,8 @@ Kind = Literal["text", "float", "integer"]
 
 # No quote, no carriage return, and no letters that could spell a missing value, a boolean or an infinity.
 _PLAIN = b"0123456789+-.:, eEUTC\n"
-_BLOCK = 8 << 20
-_PART = 64 << 20  # bytes of lines that are put in order in memory at once
+_BLOCK = 2 << 20
+_PART = 32 << 20  # bytes of lines that are put in order in memory at once
 _COMMA, _MINUS, _POINT, _ZERO, _BLANK, _NEWLINE = b",-.0 \n"
 
 

@@ -5,12 +5,14 @@ Some files of the published benchmark were read this way, so that their bytes de
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from mlebench.preparation.parts import read_parts
 from mlebench.tables import PANDAS_IS_EXACT
 
 _DIGITS = 17  # that the reader looked at
@@ -22,11 +24,30 @@ _NUMBER = r"^\s*(?P<sign>[+-]?)(?P<whole>\d*)(?:\.(?P<fraction>\d*))?(?:[eE](?P<
 def read_csv_inexactly(path: Path, **options: Any) -> pd.DataFrame:
     """The table that `pandas.read_csv(path, **options)` gave before pandas 3.1, with the faults of its floats."""
     table = pd.read_csv(path, low_memory=False, **options)
-    names = [name for name, column in table.items() if column.dtype == np.float64]
-    if not PANDAS_IS_EXACT or not names:
+    names = _floats(table) if PANDAS_IS_EXACT else []
+    if not names:
         return table
-    texts = pd.read_csv(path, **{**options, "low_memory": False, "usecols": names, "dtype": str})
-    return table.assign(**{str(name): _as_read_before(texts[name], table[name].to_numpy()) for name in names})
+    return _made_inexact(table, pd.read_csv(path, **{**options, "low_memory": False, "usecols": names, "dtype": str}))
+
+
+def read_parts_inexactly(path: Path) -> Iterator[pd.DataFrame]:
+    """The same table part by part; raises TypesDiffer as `read_parts` does."""
+    texts = None
+    for part in read_parts(path, read=pd.read_csv):
+        names = _floats(part) if PANDAS_IS_EXACT else []
+        if names:
+            texts = texts or read_parts(path, usecols=names, dtype=str)
+            part = _made_inexact(part, next(texts))
+        yield part
+
+
+def _floats(table: pd.DataFrame) -> list[str]:
+    return [str(name) for name, column in table.items() if column.dtype == np.float64]
+
+
+def _made_inexact(exact: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
+    """The table whose floats are given exactly and as texts."""
+    return exact.assign(**{str(name): _as_read_before(texts[name], exact[name].to_numpy()) for name in texts})
 
 
 def _as_read_before(texts: pd.Series, exact: np.ndarray) -> np.ndarray:

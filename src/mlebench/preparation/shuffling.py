@@ -7,12 +7,31 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
 
-ROWS_AT_ONCE = 200_000
+from mlebench.preparation.parts import TypesDiffer, read_parts
+from mlebench.tables import read_csv
+
+ROWS_AT_ONCE = 50_000
+
+
+def read_in_order(source: Path, order: np.ndarray, scratch: Path, **options: Any) -> Iterator[pd.DataFrame]:
+    """What `in_order` gives for the table that `read_csv(source, **options)` returns."""
+    try:
+        yield from in_order(read_parts(source, **options), order, scratch)
+    except TypesDiffer:  # before the first rows came: all parts are read by then
+        yield from in_order([read_csv(source, **options)], order, scratch)
+
+
+def divided(tables: Iterable[pd.DataFrame], rows: int) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+    """Each table cut in two: what belongs to the first `rows` rows of all, and the others. Either may be empty."""
+    left = rows
+    for table in tables:
+        yield table.iloc[:left], table.iloc[left:]
+        left -= min(left, len(table))
 
 
 def in_order(
@@ -61,4 +80,6 @@ def _gathered(file: Path) -> pd.DataFrame:
             where, table = pickle.load(source)
             places.append(where)
             tables.append(table)
-    return pd.concat(tables, ignore_index=True).iloc[np.argsort(np.concatenate(places))]
+    table = pd.concat(tables, ignore_index=True)
+    tables.clear()  # so that the rows are there twice at once, not three times
+    return table.iloc[np.argsort(np.concatenate(places))]

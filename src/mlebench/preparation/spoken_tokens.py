@@ -6,34 +6,55 @@ Their raw file is one CSV of ten million tokens in a zip; so are the public file
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pandas as pd
 
 from mlebench.preparation.archives import reading_member, writing_member
-from mlebench.preparation.files import hold_out, write_csv
+from mlebench.preparation.files import hold_out
+from mlebench.preparation.parts import ROWS, TypesDiffer, read_parts
 from mlebench.preparation.synthetic import write_zip
 from mlebench.tables import read_csv
 
 _QUOTED = csv.QUOTE_NONNUMERIC
-_ROWS_OF_A_PART = 500_000
 _TEXTS = ["class", "before", "after"]
 
 
-def read_tokens(raw: Path, name: str, *, verbatim: bool) -> pd.DataFrame:
-    """The table in `raw`/`name`.csv.zip; `verbatim` takes words such as NA for texts, not for missing cells."""
-    with reading_member(raw / f"{name}.csv.zip", f"{name}.csv") as member:
-        if verbatim:
-            return read_csv(member, dtype=dict.fromkeys(_TEXTS, str), keep_default_na=False)
-        return read_csv(member)
+def prepare_v1(raw: Path, public: Path, private: Path, language: str) -> None:
+    """Write all files as they were published; only a part of the table is in memory at a time."""
+    with _table(raw, language) as member:
+        sentence_ids = read_csv(member, usecols=["sentence_id"])["sentence_id"]
+    division = sentence_ids, *divide(sentence_ids)
+    try:
+        with _table(raw, language) as member:
+            write_tokens(read_parts(member), *division, public, private, language, compress=False)
+    except TypesDiffer:
+        with _table(raw, language) as member:
+            write_tokens([read_csv(member)], *division, public, private, language, compress=False)
 
 
-def divide(tokens: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+def prepare_v2(raw: Path, public: Path, private: Path, language: str) -> None:
+    """The same, but words such as NA are texts, and no sentence of the test is in the training part."""
+    with _table(raw, language) as member:
+        tokens = read_csv(member, dtype=dict.fromkeys(_TEXTS, str), keep_default_na=False)
+    train, test = divide(tokens["sentence_id"])
+    train = without_sentences_of(train, test, tokens)
+    parts = (tokens.iloc[start : start + ROWS] for start in range(0, len(tokens), ROWS))
+    write_tokens(parts, tokens["sentence_id"], train, test, public, private, language, compress=True)
+
+
+def _table(raw: Path, language: str) -> AbstractContextManager[IO[bytes]]:
+    return reading_member(raw / f"{language}_train.csv.zip", f"{language}_train.csv")
+
+
+def divide(sentence_ids: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     """The numbers of the training rows and of the test rows, rising: a random tenth of the sentences is the test."""
-    _, test = hold_out(tokens["sentence_id"].drop_duplicates(), 0.1)
-    in_test = tokens["sentence_id"].isin(test).to_numpy()
+    _, test = hold_out(sentence_ids.drop_duplicates(), 0.1)
+    in_test = sentence_ids.isin(test).to_numpy()
     return np.flatnonzero(~in_test), np.flatnonzero(in_test)
 
 
@@ -45,39 +66,49 @@ def without_sentences_of(train: np.ndarray, test: np.ndarray, tokens: pd.DataFra
 
 
 def write_tokens(
-    tokens: pd.DataFrame, train: np.ndarray, test: np.ndarray, public: Path, private: Path, prefix: str, compress: bool
+    parts: Iterable[pd.DataFrame],
+    sentence_ids: pd.Series,
+    train: np.ndarray,
+    test: np.ndarray,
+    public: Path,
+    private: Path,
+    language: str,
+    compress: bool,
 ) -> None:
-    """Write all files: texts in quotes, sentences numbered anew in each part, public files zipped."""
-    held_out = _renumbered(tokens, test)
-    ids = held_out["sentence_id"].map(str) + "_" + held_out["token_id"].map(str)
+    """Write all files: texts in quotes, sentences numbered anew in each part, public files zipped.
+
+    `parts` are the table, `sentence_ids` its whole column; `train` and `test` are the numbers of their rows.
+    """
+    numbers = np.empty(len(sentence_ids), dtype=np.int64)
+    side = np.zeros(len(sentence_ids), dtype=np.int8)
+    for value, rows in ((1, train), (2, test)):
+        numbers[rows] = pd.factorize(sentence_ids.to_numpy()[rows])[0]
+        side[rows] = value
+    with ExitStack() as stack:
+        names = [f"{language}_{name}" for name in ("train", "test_2", "sample_submission_2")]
+        zipped = [_zipped(public, name, compress) for name in names]
+        plain = [(private / name).open("wb") for name in ("answers.csv", "sample_submission.csv")]
+        outputs = [stack.enter_context(each) for each in (*zipped, *plain)]
+        first = 0
+        for part in parts:
+            rows = slice(first, first + len(part))
+            tables = _tables_of(part.assign(sentence_id=numbers[rows]), side[rows])
+            for output, table in zip(outputs, tables, strict=True):
+                table.to_csv(output, index=False, header=first == 0, lineterminator="\n", quoting=_QUOTED)
+            first += len(part)
+
+
+def _zipped(public: Path, name: str, compress: bool) -> AbstractContextManager[IO[bytes]]:
+    return writing_member(public / f"{name}.csv.zip", f"{name}.csv", compress=compress)
+
+
+def _tables_of(part: pd.DataFrame, side: np.ndarray) -> list[pd.DataFrame]:
+    """What of `part` goes to training, test, sample submission, answers, and the sample submission once more."""
+    held_out = part[side == 2]
+    ids = [f"{sentence}_{place}" for sentence, place in zip(held_out["sentence_id"], held_out["token_id"], strict=True)]
     answers = pd.DataFrame({"id": ids, "after": held_out["after"]})
     sample = pd.DataFrame({"id": ids, "after": held_out["before"]})
-
-    write_csv(answers, private / "answers.csv", quoting=_QUOTED)
-    write_csv(sample, private / "sample_submission.csv", quoting=_QUOTED)
-    test_columns = ["sentence_id", "token_id", "before"]
-    _write_zipped([sample], public, f"{prefix}_sample_submission_2", compress)
-    _write_zipped([held_out[test_columns]], public, f"{prefix}_test_2", compress)
-    _write_zipped(_parts(tokens, train), public, f"{prefix}_train", compress)
-
-
-def _renumbered(tokens: pd.DataFrame, rows: np.ndarray) -> pd.DataFrame:
-    part = tokens.take(rows).reset_index(drop=True)
-    return part.assign(sentence_id=pd.factorize(part["sentence_id"])[0])
-
-
-def _parts(tokens: pd.DataFrame, rows: np.ndarray) -> Iterator[pd.DataFrame]:
-    """What `_renumbered` gives, in parts."""
-    numbers = pd.factorize(tokens["sentence_id"].to_numpy()[rows])[0]
-    for start in range(0, len(rows), _ROWS_OF_A_PART):
-        end = start + _ROWS_OF_A_PART
-        yield tokens.take(rows[start:end]).assign(sentence_id=numbers[start:end])
-
-
-def _write_zipped(parts: Iterable[pd.DataFrame], public: Path, name: str, compress: bool) -> None:
-    with writing_member(public / f"{name}.csv.zip", f"{name}.csv", compress=compress) as member:
-        for number, part in enumerate(parts):
-            part.to_csv(member, index=False, header=number == 0, lineterminator="\n", quoting=_QUOTED)
+    return [part[side == 1], held_out[["sentence_id", "token_id", "before"]], sample, answers, sample]
 
 
 Token = tuple[str, str, str]  # class, written form, spoken form

@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 
 from mlebench.errors import PreparationError
-from mlebench.preparation.files import link_files, random_order, read_csv, write_csv, write_rows
+from mlebench.preparation.files import link_files, random_order, read_csv
+from mlebench.preparation.parts import append_csv, read_parts, write_by_key
+from mlebench.preparation.shuffling import divided, read_in_order
 
 TARGET = "scalar_coupling_constant"
 PROPERTIES = (  # known of training molecules only
@@ -41,39 +43,39 @@ def prepare_v2(raw: Path, public: Path, private: Path) -> None:
 
 def _write_pairs(raw: Path, public: Path, private: Path) -> tuple[pd.Index, pd.Index]:
     """Write the pairs of atoms; the names of the training and of the test molecules."""
-    pairs = read_csv(raw / "train.csv")
-    train_molecules, test_molecules, train, test = _divide(pairs)
+    source = raw / "train.csv"
+    molecules = read_csv(source, usecols=["molecule_name"])["molecule_name"]
+    train_molecules, test_molecules, order, tested = _divide(molecules)
 
-    write_rows(pairs, train, public / "train.csv")
-    test_pairs = pairs.take(test)
-    write_csv(test_pairs.drop(columns=TARGET), public / "test.csv")
-    write_csv(test_pairs[["id"]].assign(**{TARGET: 0}), public / "sample_submission.csv")
-    write_csv(test_pairs, private / "answers.csv")
+    for test, train in divided(read_in_order(source, order, scratch=private), tested):
+        append_csv(train, public / "train.csv")
+        append_csv(test.drop(columns=TARGET), public / "test.csv")
+        append_csv(test[["id"]].assign(**{TARGET: 0}), public / "sample_submission.csv")
+        append_csv(test, private / "answers.csv")
     return train_molecules, test_molecules
 
 
-def _divide(pairs: pd.DataFrame) -> tuple[pd.Index, pd.Index, np.ndarray, np.ndarray]:
-    """The names of training and test molecules in shuffled order, and the row numbers of either, molecule by molecule.
+def _divide(molecules: pd.Series) -> tuple[pd.Index, pd.Index, np.ndarray, int]:
+    """The names of training and test molecules, the row numbers of both, and how many of these are of the test.
 
-    The molecules are drawn from the sorted list of their names; the rows of one keep their order.
+    The molecules are drawn from the sorted list of their names. The rows come molecule by molecule in shuffled order,
+    those of the test first; the rows of one keep their order.
     """
-    molecule, names = pd.factorize(pairs["molecule_name"], sort=True)
+    molecule, names = pd.factorize(molecules, sort=True)
     order, count = random_order(len(names), 0.1)
     place = np.empty(len(names), dtype=np.int64)
     place[order] = np.arange(len(names))
-    rows = np.argsort(place[molecule], kind="stable")
-    test_rows = int(np.count_nonzero(place[molecule] < count))
-    return names[order[count:]], names[order[:count]], rows[test_rows:], rows[:test_rows]
+    place_of_row = place[molecule]
+    rows = np.argsort(place_of_row, kind="stable")
+    return names[order[count:]], names[order[:count]], rows, int(np.count_nonzero(place_of_row < count))
 
 
 def _write_rows_of(molecules: pd.Index, source: Path, public: Path) -> None:
     """Write the rows of `source` that belong to `molecules`, each of which must have some."""
-    table = read_csv(source)
-    kept = table["molecule_name"].isin(molecules)
-    found = table.loc[kept, "molecule_name"].nunique()
+    sides = {public / source.name: molecules}
+    found = write_by_key("molecule_name", sides, read_parts(source), lambda: read_csv(source))
     if found != len(molecules):
         raise PreparationError(f"{source.name} describes {found:,} of the {len(molecules):,} molecules that it should")
-    write_rows(table, np.flatnonzero(kept), public / source.name)
 
 
 def _link_structures(molecules: pd.Index, raw: Path, public: Path) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from mlebench.errors import PreparationError
-from mlebench.preparation.files import random_order, unpack, write_csv
-from mlebench.preparation.shuffling import in_order
+from mlebench.preparation.files import random_order, unpack
+from mlebench.preparation.parts import append_csv
+from mlebench.preparation.shuffling import divided, in_order
 
 SAMPLE = "javascript c# python php java"
 COLUMNS = ["Id", "Title", "Body", "Tags"]
@@ -22,29 +23,23 @@ ROWS = 50_000  # read at once
 def prepare(raw: Path, public: Path, private: Path) -> None:
     source = unpack(raw, "Train.zip") / "Train.csv"
     rows = sum(map(len, _parts(source, ["Id"])))
-    order, left = random_order(rows, SHARE)
-    for part in in_order(_parts(source), order, scratch=private):
-        test, train = part.iloc[:left], part.iloc[left:]
-        left -= len(test)
-
-        _append(train, public / "train.csv")
-        _append(test.drop(columns="Tags"), public / "test.csv")
-        _append(test.assign(Tags=SAMPLE), public / "sample_submission.csv")
-        _append(test, private / "test.csv")
+    order, tested = random_order(rows, SHARE)
+    for test, train in divided(in_order(_parts(source), order, scratch=private), tested):
+        append_csv(train, public / "train.csv")
+        append_csv(test.drop(columns="Tags"), public / "test.csv")
+        append_csv(test.assign(Tags=SAMPLE), public / "sample_submission.csv")
+        append_csv(test, private / "test.csv")
 
 
 def prepare_v2(raw: Path, public: Path, private: Path) -> None:
     source = unpack(raw, "Train.zip") / "Train.csv"
-    order, left = _texts_apart(source)
-    for part in in_order(_parts(source, verbatim=True), order, scratch=private):
-        test, train = part.iloc[:left], part.iloc[left:]
-        left -= len(test)
-
+    order, tested = _texts_apart(source)
+    for test, train in divided(in_order(_parts(source, verbatim=True), order, scratch=private), tested):
         # In quotes, as else a lone carriage return within a text would end the row.
-        _append(train, public / "train.csv", quoting=csv.QUOTE_ALL)
-        _append(test.drop(columns="Tags"), public / "test.csv", quoting=csv.QUOTE_ALL)
-        _append(test[["Id"]].assign(Tags=SAMPLE), public / "sample_submission.csv")
-        _append(test[["Id", "Tags"]], private / "test.csv")
+        append_csv(train, public / "train.csv", quoting=csv.QUOTE_ALL)
+        append_csv(test.drop(columns="Tags"), public / "test.csv", quoting=csv.QUOTE_ALL)
+        append_csv(test[["Id"]].assign(Tags=SAMPLE), public / "sample_submission.csv")
+        append_csv(test[["Id", "Tags"]], private / "test.csv")
 
 
 def _parts(source: Path, columns: Sequence[str] = COLUMNS, *, verbatim: bool = False) -> Iterator[pd.DataFrame]:
@@ -74,7 +69,3 @@ def _texts_apart(source: Path) -> tuple[np.ndarray, int]:
     if is_test.all():
         raise PreparationError(f"{len(text):,} questions have only {len(texts):,} texts, too few to divide them")
     return np.concatenate([order[is_test], order[~is_test]]), int(is_test.sum())
-
-
-def _append(table: pd.DataFrame, path: Path, quoting: int = csv.QUOTE_MINIMAL) -> None:
-    write_csv(table, path, mode="a", header=not path.exists(), quoting=quoting)

@@ -6,22 +6,27 @@ from pathlib import Path
 
 import numpy as np
 
-from mlebench.preparation.files import random_order, read_csv, write_csv, write_rows
+from mlebench.preparation.files import random_order, read_csv
+from mlebench.preparation.parts import append_csv
+from mlebench.preparation.shuffling import divided, read_in_order
 
 TEST_ROWS = 100_000
 SHARE_IF_FEWER = 1 / 9  # of the observations, where there are not more than TEST_ROWS
 
 
 def prepare(raw: Path, public: Path, private: Path) -> None:
-    observations = read_csv(raw / "train.csv")
-    enough = len(observations) > TEST_ROWS
-    order, test_rows = random_order(len(observations), TEST_ROWS if enough else SHARE_IF_FEWER)
-    order = np.roll(order, -test_rows)  # the training rows first
-    observations["id"] = np.argsort(order)  # the place of each row in the new order
+    source = raw / "train.csv"
+    rows = len(read_csv(source, usecols=["id"]))
+    order, tested = random_order(rows, TEST_ROWS if rows > TEST_ROWS else SHARE_IF_FEWER)
+    order = np.roll(order, -tested)  # the training rows first
+    first = 0
+    for train, test in divided(read_in_order(source, order, scratch=private), rows - tested):
+        train = train.assign(id=np.arange(first, first + len(train)))
+        test = test.assign(id=np.arange(first + len(train), first + len(train) + len(test)))
+        first += len(train) + len(test)
 
-    write_rows(observations, order[:-test_rows], public / "train.csv")
-    test = observations.iloc[order[-test_rows:]]
-    write_csv(test.drop(columns="target"), public / "test.csv")
-    write_csv(test[["id"]].assign(target=0.5), public / "sample_submission.csv")
-    write_csv(test, private / "test.csv")
-    write_csv(test[["id", "target"]], private / "gold_submission.csv")
+        append_csv(train, public / "train.csv")
+        append_csv(test.drop(columns="target"), public / "test.csv")
+        append_csv(test[["id"]].assign(target=0.5), public / "sample_submission.csv")
+        append_csv(test, private / "test.csv")
+        append_csv(test[["id", "target"]], private / "gold_submission.csv")

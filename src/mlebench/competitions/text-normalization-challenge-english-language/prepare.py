@@ -7,17 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mlebench.preparation.spoken_tokens import divide, read_tokens, without_sentences_of, write_tokens
+from mlebench.preparation import spoken_tokens
 
 
 def prepare(raw: Path, public: Path, private: Path) -> None:
-    tokens = read_tokens(raw, "en_train", verbatim=False)
-    train, test = divide(tokens)
-    write_tokens(tokens, train, test, public, private, prefix="en", compress=False)
+    spoken_tokens.prepare_v1(raw, public, private, language="en")
 
 
 def prepare_v2(raw: Path, public: Path, private: Path) -> None:
-    tokens = read_tokens(raw, "en_train", verbatim=True)
-    train, test = divide(tokens)
-    train = without_sentences_of(train, test, tokens)
-    write_tokens(tokens, train, test, public, private, prefix="en", compress=True)
+    spoken_tokens.prepare_v2(raw, public, private, language="en")

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mlebench.preparation.files import random_order, read_csv, write_csv, write_rows
+from mlebench.preparation.files import random_order, read_csv
+from mlebench.preparation.parts import append_csv
+from mlebench.preparation.shuffling import divided, read_in_order
 
 TYPES = {
     "id": np.int32,
@@ -23,24 +25,29 @@ DIGITS = "%.10g"
 
 
 def prepare(raw: Path, public: Path, private: Path) -> None:
-    steps = read_csv(raw / "train.csv", dtype=TYPES)
-    train, test = _divide(steps["breath_id"])
-    for rows in (train, test):
-        steps.loc[rows, "id"] = np.arange(1, len(rows) + 1, dtype=np.int32)
-    held_out = steps.take(test)
+    source = raw / "train.csv"
+    breaths = read_csv(source, usecols=["breath_id"], dtype=TYPES)["breath_id"]
+    order, tested = _divide(breaths)
+    first_train, first_test = 1, 1
+    for test, train in divided(read_in_order(source, order, scratch=private, dtype=TYPES), tested):
+        train = train.assign(id=np.arange(first_train, first_train + len(train)))
+        test = test.assign(id=np.arange(first_test, first_test + len(test)))
+        first_train, first_test = first_train + len(train), first_test + len(test)
 
-    write_rows(steps, train, public / "train.csv", float_format=DIGITS)
-    write_csv(held_out.drop(columns="pressure"), public / "test.csv", float_format=DIGITS)
-    write_csv(held_out[["id"]].assign(pressure=0), public / "sample_submission.csv")
-    write_csv(held_out, private / "test.csv", float_format=DIGITS)
+        append_csv(train, public / "train.csv", float_format=DIGITS)
+        append_csv(test.drop(columns="pressure"), public / "test.csv", float_format=DIGITS)
+        append_csv(test[["id"]].assign(pressure=0), public / "sample_submission.csv")
+        append_csv(test, private / "test.csv", float_format=DIGITS)
 
 
-def _divide(breath_ids: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """The row numbers of training and test, breath by breath in shuffled order; steps of a breath keep theirs."""
+def _divide(breath_ids: pd.Series) -> tuple[np.ndarray, int]:
+    """The row numbers breath by breath in shuffled order, those of the test first, and how many these are.
+
+    Steps of a breath keep their order.
+    """
     breath, breaths = pd.factorize(breath_ids, sort=True)
     order, count = random_order(len(breaths), 0.1)
     place = np.empty(len(breaths), dtype=np.int64)
     place[order] = np.arange(len(breaths))
-    rows = np.argsort(place[breath], kind="stable")
-    test_rows = int(np.count_nonzero(place[breath] < count))
-    return rows[test_rows:], rows[:test_rows]
+    place_of_row = place[breath]
+    return np.argsort(place_of_row, kind="stable"), int(np.count_nonzero(place_of_row < count))
