@@ -24,7 +24,7 @@ conformance: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/grading.py
-	$(BIN)/python benchmarks/preparing.py
+	$(BIN)/python benchmarks/preparing.py --scale 0.002
 
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" && $(PYTHON) -c '$(NEW_ENOUGH)' || \

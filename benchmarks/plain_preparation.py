@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Iterable
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -21,10 +22,12 @@ from sklearn.model_selection import train_test_split
 from mlebench.preparation.inexact_floats import read_csv_inexactly
 from mlebench.tables import read_csv
 
+Table = TypeVar("Table", pd.DataFrame, list[Any])
+
 
 def taxi_fares(raw: Path, public: Path, private: Path) -> int:
     rides = read_csv(raw / "train.csv")
-    train, test = train_test_split(rides, test_size=9914 if len(rides) > 9914 else 0.1, random_state=0)
+    train, test = _split(rides, 9914 if len(rides) > 9914 else 0.1)
     train.to_csv(public / "labels.csv", index=False)
     test.drop(columns="fare_amount").to_csv(public / "test.csv", index=False)
     test[["key"]].assign(fare_amount=11.35).to_csv(public / "sample_submission.csv", index=False)
@@ -36,7 +39,7 @@ def taxi_fares(raw: Path, public: Path, private: Path) -> int:
 def keywords(raw: Path, public: Path, private: Path) -> int:
     _unzip(raw, "Train.zip")
     questions = read_csv(raw / "Train.csv", dtype={"Id": str, "Tags": str})
-    train, test = train_test_split(questions, test_size=0.1, random_state=0)
+    train, test = _split(questions)
     train.to_csv(public / "train.csv", index=False)
     unlabelled = test.drop(columns="Tags")
     unlabelled.to_csv(public / "test.csv", index=False)
@@ -83,7 +86,7 @@ def fashion(raw: Path, public: Path, private: Path) -> int:
 def couplings(raw: Path, public: Path, private: Path) -> int:
     pairs = read_csv(raw / "train.csv")
     molecules = [molecule for _, molecule in pairs.groupby("molecule_name")]
-    train, test = (pd.concat(part) for part in train_test_split(molecules, test_size=0.1, random_state=0))
+    train, test = (pd.concat(part) for part in _split(molecules))
     target = "scalar_coupling_constant"
     train.to_csv(public / "train.csv", index=False)
     test.drop(columns=target).to_csv(public / "test.csv", index=False)
@@ -100,7 +103,7 @@ def couplings(raw: Path, public: Path, private: Path) -> int:
 
 def contacts(raw: Path, public: Path, private: Path) -> int:
     labels = read_csv_inexactly(raw / "train_labels.csv")  # since pandas 3.1 the bytes are not those of `read_csv`
-    train_plays, test_plays = train_test_split(list(labels["game_play"].unique()), test_size=0.1, random_state=0)
+    train_plays, test_plays = _split(list(labels["game_play"].unique()))
     train, test = (labels[labels["game_play"].isin(plays)] for plays in (train_plays, test_plays))
     train.to_csv(public / "train_labels.csv", index=False)
     test.to_csv(private / "test.csv", index=False)
@@ -119,7 +122,7 @@ def breaths(raw: Path, public: Path, private: Path) -> int:
     small = {"id": np.int32, "breath_id": np.int32, "R": np.int8, "C": np.int8, "u_out": np.int8}
     steps = read_csv(raw / "train.csv", dtype=small)
     rows = list(steps.groupby("breath_id").indices.values())
-    train, test = (steps.iloc[np.concatenate(part)] for part in train_test_split(rows, test_size=0.1, random_state=0))
+    train, test = (steps.iloc[np.concatenate(part)] for part in _split(rows))
     train, test = (part.assign(id=range(1, len(part) + 1)) for part in (train, test))
     train.to_csv(public / "train.csv", index=False, float_format="%.10g")
     test.drop(columns="pressure").to_csv(public / "test.csv", index=False, float_format="%.10g")
@@ -130,7 +133,7 @@ def breaths(raw: Path, public: Path, private: Path) -> int:
 
 def forest_cover(raw: Path, public: Path, private: Path) -> int:
     patches = read_csv(raw / "train.csv")
-    train, test = train_test_split(patches, test_size=0.1, random_state=0)
+    train, test = _split(patches)
     train.to_csv(public / "train.csv", index=False)
     test.drop(columns="Cover_Type").to_csv(public / "test.csv", index=False)
     test[["Id"]].assign(Cover_Type=2).to_csv(public / "sample_submission.csv", index=False)
@@ -141,7 +144,7 @@ def forest_cover(raw: Path, public: Path, private: Path) -> int:
 def machine_states(raw: Path, public: Path, private: Path) -> int:
     observations = read_csv(raw / "train.csv")
     test_size = 100_000 if len(observations) > 100_000 else 1 / 9
-    train, test = train_test_split(observations, test_size=test_size, random_state=0)
+    train, test = _split(observations, test_size)
     train = train.assign(id=range(len(train)))
     test = test.assign(id=range(len(train), len(observations)))
     train.to_csv(public / "train.csv", index=False)
@@ -163,7 +166,7 @@ def spoken_russian(raw: Path, public: Path, private: Path) -> int:
 def _spoken_tokens(raw: Path, public: Path, private: Path, language: str) -> int:
     _unzip(raw, f"{language}_train.csv.zip")
     tokens = read_csv(raw / f"{language}_train.csv")
-    _, test_sentences = train_test_split(tokens["sentence_id"].unique(), test_size=0.1, random_state=0)
+    _, test_sentences = _split(list(tokens["sentence_id"].unique()))
     is_test = tokens["sentence_id"].isin(test_sentences)
     train, test = (part.assign(sentence_id=pd.factorize(part["sentence_id"])[0]) for part in _sides(tokens, is_test))
     answers = test[["after"]].copy()
@@ -177,6 +180,11 @@ def _spoken_tokens(raw: Path, public: Path, private: Path, language: str) -> int
         table.to_csv(text, index=False, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
         _zip(public, f"{language}_{name}.csv", [text.getvalue()[:-1]], zipfile.ZIP_STORED)
     return len(tokens)
+
+
+def _split(table: Table, test_size: float | int = 0.1) -> tuple[Table, Table]:
+    train, test = train_test_split(table, test_size=test_size, random_state=0)
+    return cast(Table, train), cast(Table, test)
 
 
 def _sides(table: pd.DataFrame, is_test: pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:

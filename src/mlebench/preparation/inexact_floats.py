@@ -35,10 +35,9 @@ def read_parts_inexactly(path: Path) -> Iterator[pd.DataFrame]:
     texts = None
     for part in read_parts(path, read=pd.read_csv):
         names = _floats(part) if PANDAS_IS_EXACT else []
-        if names:
-            texts = texts or read_parts(path, usecols=names, dtype=str)
-            part = _made_inexact(part, next(texts))
-        yield part
+        if names and texts is None:
+            texts = read_parts(path, usecols=names, dtype=str)
+        yield part if texts is None else _made_inexact(part, next(texts))
 
 
 def _floats(table: pd.DataFrame) -> list[str]:

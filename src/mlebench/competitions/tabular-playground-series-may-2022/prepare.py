@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from mlebench.preparation.files import random_order, read_csv
 from mlebench.preparation.parts import append_csv
@@ -20,9 +21,9 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
     order, tested = random_order(rows, TEST_ROWS if rows > TEST_ROWS else SHARE_IF_FEWER)
     order = np.roll(order, -tested)  # the training rows first
     first = 0
-    for train, test in divided(read_in_order(source, order, scratch=private), rows - tested):
-        train = train.assign(id=np.arange(first, first + len(train)))
-        test = test.assign(id=np.arange(first + len(train), first + len(train) + len(test)))
+    for train_rows, test_rows in divided(read_in_order(source, order, scratch=private), rows - tested):
+        train = _numbered(train_rows, first)
+        test = _numbered(test_rows, first + len(train))
         first += len(train) + len(test)
 
         append_csv(train, public / "train.csv")
@@ -30,3 +31,7 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
         append_csv(test[["id"]].assign(target=0.5), public / "sample_submission.csv")
         append_csv(test, private / "test.csv")
         append_csv(test[["id", "target"]], private / "gold_submission.csv")
+
+
+def _numbered(table: pd.DataFrame, first: int) -> pd.DataFrame:
+    return table.assign(id=np.arange(first, first + len(table)))

@@ -28,16 +28,19 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
     source = raw / "train.csv"
     breaths = read_csv(source, usecols=["breath_id"], dtype=TYPES)["breath_id"]
     order, tested = _divide(breaths)
-    first_train, first_test = 1, 1
-    for test, train in divided(read_in_order(source, order, scratch=private, dtype=TYPES), tested):
-        train = train.assign(id=np.arange(first_train, first_train + len(train)))
-        test = test.assign(id=np.arange(first_test, first_test + len(test)))
-        first_train, first_test = first_train + len(train), first_test + len(test)
+    train_steps, test_steps = 0, 0  # that are written already
+    for test_rows, train_rows in divided(read_in_order(source, order, scratch=private, dtype=TYPES), tested):
+        train, test = _numbered(train_rows, train_steps + 1), _numbered(test_rows, test_steps + 1)
+        train_steps, test_steps = train_steps + len(train), test_steps + len(test)
 
         append_csv(train, public / "train.csv", float_format=DIGITS)
         append_csv(test.drop(columns="pressure"), public / "test.csv", float_format=DIGITS)
         append_csv(test[["id"]].assign(pressure=0), public / "sample_submission.csv")
         append_csv(test, private / "test.csv", float_format=DIGITS)
+
+
+def _numbered(steps: pd.DataFrame, first: int) -> pd.DataFrame:
+    return steps.assign(id=np.arange(first, first + len(steps)))
 
 
 def _divide(breath_ids: pd.Series) -> tuple[np.ndarray, int]:
