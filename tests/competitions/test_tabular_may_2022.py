@@ -11,6 +11,8 @@ ID = "tabular-playground-series-may-2022"
 
 @pytest.mark.parametrize("change", [lambda ids: ids + 0.5, lambda ids: "x" + ids.astype(str), lambda ids: ids * 0])
 def test_all_rows_are_numbered_anew_the_training_rows_first(tmp_path, change):
+    for folder in ("public", "private"):
+        (tmp_path / folder).mkdir()
     catalog.get(ID).make_raw(tmp_path, np.random.default_rng(0), 90)
     rows = read_csv(tmp_path / "train.csv")
     rows.assign(id=change(rows["id"])).to_csv(tmp_path / "train.csv", index=False)
