@@ -40,7 +40,7 @@ def hold_out_lines(
     """Divide the CSV file `source` as `hold_out` does: write the training rows, return the test rows.
 
     The bytes are those of `read_csv`, `hold_out` and `write_csv`, in about half of their time and with 12 bytes a
-    row and 300 MB of memory, if the columns are those of `kinds` in this order and hold what it says: a "text"
+    row and 150 MB of memory, if the columns are those of `kinds` in this order and hold what it says: a "text"
     begins with a digit but is no number, an "integer" is never missing. Otherwise pandas does it all.
     Raises PreparationError if one side would be empty.
     """
