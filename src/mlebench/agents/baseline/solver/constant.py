@@ -7,7 +7,7 @@ import pandas as pd
 
 from .targets import target_of
 from .task import Task
-from .writing import shares_of, wants_probability
+from .writing import examples, pulled, shares_of, wants_probability
 
 
 def applies(task: Task) -> bool:
@@ -29,6 +29,9 @@ def run(task: Task) -> list[pd.DataFrame]:
         return [_repeat(task, [shares[1]]), names] if problem.width == 2 and wants_probability(task) else [names]
     if target.separator is not None:
         return [_repeat(task, [target.names[int(problem.y.sum(axis=0).argmax())]])]
+    if target.shares:
+        mean = problem.y.mean(axis=0, keepdims=True).repeat(len(task.sample), axis=0)
+        return [shares_of(pulled(mean, examples(problem), problem.width), task.targets)]
     middle = np.median(problem.y, axis=0) if task.metric == "mae" else problem.y.mean(axis=0)
     return [_repeat(task, np.expm1(middle) if target.logarithmic else middle)]
 

@@ -13,7 +13,7 @@ from .pictures import ending_of
 
 SUFFIXES = {".json", ".jsonl", ".bson"}
 MOST_IN_A_FOLDER = 12
-MOST_BYTES = 2 << 30
+MOST_BYTES = 1 << 30
 MOST_ROWS = 400_000
 Row = dict[str, object]
 

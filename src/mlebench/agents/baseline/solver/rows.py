@@ -18,6 +18,7 @@ from .writing import write
 
 TEXT_COMPONENTS = 40
 FEWEST_GROUPS = 5
+SEEN = 0.5  # share of the test's names that training has, for them to tell something by themselves
 
 
 def applies(task: Task) -> bool:
@@ -68,7 +69,7 @@ def test_rows(task: Task) -> pd.DataFrame:
 
 
 def groups_of(task: Task, target: Target) -> np.ndarray | None:
-    """Codes of the training rows that belong together (those of a patient, say) if test rows belong to none of them.
+    """Codes of the training rows that belong together (those of a patient, say) if few test rows belong to one of them.
 
     Of several columns that name such groups, the one with the largest groups.
     """
@@ -80,12 +81,12 @@ def groups_of(task: Task, target: Target) -> np.ndarray | None:
 
 
 def group_columns(task: Task) -> list[str]:
-    """The columns of names or numbers that repeat in training and of which none occurs in the test."""
+    """The columns of names or numbers that repeat in training and of which few occur in the test."""
     found = []
     for name in map(str, task.test.columns):
         if name in task.train.columns and re.search(r"id$|name|patient|group|person", name, re.IGNORECASE):
             train, test = (table[name].dropna().astype("string") for table in (task.train, task.test))
-            if train.nunique() < 0.8 * len(train) and len(test) and not set(train) & set(test):
+            if train.nunique() < 0.8 * len(train) and test.isin(set(train)).mean() < SEEN:
                 found.append(name)
     return found
 
