@@ -1,6 +1,7 @@
 """Faulty raw data of the competitions of masks and boxes are named; rare cases work."""
 
 import json
+import math
 import shutil
 
 import numpy as np
@@ -135,6 +136,26 @@ def test_patients_are_new_or_scanned_later(prepared):
     for side, table in (("train", train), ("test", test)):
         folders = {path.name for path in (public / side).glob("*/*")}
         assert folders == {f"{case}_day{day}" for case, day in table.itertuples(index=False)}
+
+
+def test_files_without_rows_stay_with_their_patient(prepared):
+    def add_days(raw):
+        for case in list((raw / "train").iterdir()):
+            shutil.copytree(next(case.iterdir()), case / f"{case.name}_day99")
+
+    public, _ = prepared(BOWEL, add_days, size=20)
+    tested = read_csv(public / "test.csv")["id"].str.split("_").str[0]
+    trained = read_csv(public / "train.csv")["id"].str.split("_").str[0]
+    for side, cases in (("train", trained), ("test", tested[~tested.isin(trained)])):
+        assert {path.parent.name for path in (public / side).glob("*/*_day99")} == set(cases)
+
+
+def test_slices_of_different_size_make_no_volume():
+    answers = pd.DataFrame({"id": ["case1_day1_slice_0001", "case1_day1_slice_0002"], "class": "stomach"})
+    answers = answers.assign(predicted="1 3", image_width=[4.0, 5.0], image_height=4.0)
+    score = catalog.get(BOWEL).score
+    assert math.isnan(score(answers[["id", "class", "predicted"]], answers))
+    assert score(answers[["id", "class", "predicted"]], answers.assign(image_width=4.0)) == 1
 
 
 def test_too_many_characters_bring_a_warning(twins, tmp_path):

@@ -227,14 +227,17 @@ def stacked_runs(runs: Runs, layers: IntArray, pixels: int) -> Runs:
     return Runs(np.zeros(len(starts), dtype=np.int64), starts, lasts - starts)
 
 
-def runs_pixels(runs: Runs) -> IntArray:
-    """The pixels that the runs of one mask cover, from 0, in the order of the runs.
+def painted_runs(runs: Runs, masks: int, pixels: int) -> BoolArray:
+    """Which of its `pixels` pixels each mask covers, shape (masks, pixels).
 
-    >>> runs_pixels(read_runs(["1 3 10 2"])).tolist()
-    [0, 1, 2, 9, 10]
+    >>> painted_runs(read_runs(["2 3", ""]), 2, 5).astype(int).tolist()
+    [[0, 1, 1, 1, 0], [0, 0, 0, 0, 0]]
     """
-    before = np.cumsum(runs.lengths) - runs.lengths
-    return np.repeat(runs.starts - before, runs.lengths) + np.arange(runs.lengths.sum())
+    starts = runs.masks * pixels + runs.starts
+    change = np.zeros(masks * pixels + 1, dtype=np.int8)
+    change[starts] += 1  # no two runs start, and no two end, at the same pixel
+    change[starts + runs.lengths] -= 1
+    return np.cumsum(change[:-1], dtype=np.int8).astype(bool).reshape(masks, pixels)
 
 
 def decode_run_lengths(codes: Sequence[str], height: int, width: int, *, row_by_row: bool = False) -> BoolArray:
@@ -245,13 +248,7 @@ def decode_run_lengths(codes: Sequence[str], height: int, width: int, *, row_by_
     >>> decode_run_lengths(["1 2"], 2, 2, row_by_row=True).astype(int).tolist()
     [[[1, 1], [0, 0]]]
     """
-    pixels = height * width
-    runs = read_runs(codes, pixels)
-    starts = runs.masks * pixels + runs.starts
-    change = np.zeros(len(codes) * pixels + 1, dtype=np.int8)
-    change[starts] += 1  # no two runs start, and no two end, at the same pixel
-    change[starts + runs.lengths] -= 1
-    painted = np.cumsum(change[:-1], dtype=np.int8).astype(bool)
+    painted = painted_runs(read_runs(codes, height * width), len(codes), height * width)
     if row_by_row:
         return painted.reshape(len(codes), height, width)
     return painted.reshape(len(codes), width, height).transpose(0, 2, 1)

@@ -3,129 +3,150 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from mlebench.metrics._checks import FloatArray
+from mlebench.metrics._checks import FloatArray, require_same_shape
+
+if TYPE_CHECKING:
+    from scipy.spatial import KDTree
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-_ROUNDING = 1 + 1e-12  # squared distances that differ by less are equal
-_PATIENCE = 50  # voxels that are measured one by one before it is asked whether to go on so
+_NEAR = 3  # voxels along the axis on which they are largest: as far is looked around
+_LOOKS = 50  # looks at a neighbour that cost as much as to add a voxel to a tree
+_LARGE, _BLOCKS = 16, (8, 4, 2)  # voxels a side of a block
+_ROUNDING = 1 + 1e-12  # distances that differ by less are equal
 
 
 def hausdorff_distance(
-    first: IntArray, second: IntArray, *, spacing: Sequence[float] | FloatArray = (1.0, 1.0, 1.0)
+    first: BoolArray, second: BoolArray, *, spacing: Sequence[float] | FloatArray = (1.0, 1.0, 1.0)
 ) -> float:
     """The farthest that a voxel of one set lies from the nearest of the other; 0 if the sets are equal.
 
-    Both arrays: coordinates of voxels, whole numbers, shape (voxels, 3), in any order; `spacing`: the distance of
+    Both arrays: which voxels belong to the set, of the same shape with three axes; `spacing`: the distance of
     neighbours along each axis. The distance is Euclidean and exact up to rounding. Raises ValueError for other
     shapes and if a set is empty.
     Source: the larger of the two values of SciPy's `directed_hausdorff`, which compares all pairs of voxels.
 
-    >>> hausdorff_distance(np.array([[0, 0, 0], [0, 0, 3]]), np.array([[0, 0, 0], [0, 2, 0]]), spacing=(1, 1, 2))
+    >>> first, second = np.zeros((2, 2, 3, 4), dtype=bool)
+    >>> first[0, 0, 0] = first[0, 0, 3] = second[0, 0, 0] = second[0, 2, 0] = True
+    >>> hausdorff_distance(first, second, spacing=(1, 1, 2))
     6.0
     """
-    for name, voxels in (("first", first), ("second", second)):
-        if voxels.ndim != 2 or voxels.shape[1] != 3 or len(voxels) == 0:
-            raise ValueError(f"{name} has shape {voxels.shape}, not (voxels, 3) with at least one voxel")
-    corner = np.minimum(first.min(axis=0), second.min(axis=0)) - 1  # a frame of empty voxels all around
-    shape = tuple(np.maximum(first.max(axis=0), second.max(axis=0)) - corner + 2)
-    grids = [_painted(voxels - corner, shape) for voxels in (first, second)]
+    require_same_shape(first, second)
+    if first.ndim != 3 or not first.any() or not second.any():
+        raise ValueError(f"the sets have shape {first.shape}, or one is empty; each needs 3 axes and a voxel")
     steps = np.asarray(spacing, dtype=np.float64)
-    return float(np.sqrt(max(_farthest(grids[0], grids[1], steps), _farthest(grids[1], grids[0], steps))))
+    box = _bounding_box(first | second)
+    first, second = first[box], second[box]
+    return max(_farthest(first, second, steps), _farthest(second, first, steps))
 
 
-def _painted(voxels: IntArray, shape: tuple[int, ...]) -> BoolArray:
-    grid = np.zeros(shape, dtype=bool)
-    grid[tuple(voxels.T)] = True
-    return grid
+def _bounding_box(grid: BoolArray) -> tuple[slice, ...]:
+    """The smallest box that holds all that is set."""
+    set_along = (np.flatnonzero(grid.any(axis=others)) for others in ((1, 2), (0, 2), (0, 1)))
+    return tuple(slice(int(places[0]), int(places[-1]) + 1) for places in set_along)
 
 
 def _farthest(from_grid: BoolArray, to_grid: BoolArray, steps: FloatArray) -> float:
-    """The squared distance of the voxel of `from_grid` that lies farthest from `to_grid`.
+    """The distance of the voxel of `from_grid` that lies farthest from `to_grid`.
 
-    Each voxel has an upper bound of its distance. The one with the highest is measured; its nearest neighbour
-    lowers the bounds of the voxels around it, its distance is what the others have to exceed. Where many voxels
-    are about equally far, so that this takes long, all of them look around step by step.
+    All look around as long as that is cheap. The nearest voxels of those that found none are looked up in a tree.
     """
-    points, surface = _voxels(from_grid & ~to_grid), _voxels(_surface(to_grid))
-    bounds = _bounds_along_axes(points, surface, from_grid.shape, steps)
-    places, targets = points * steps[:, None], surface * steps[:, None]
-    farthest = 0.0
-    for turn in count():
-        left = bounds > farthest * _ROUNDING
-        places, bounds = places[:, left], bounds[left]
-        if len(bounds) == 0:
-            break
-        if turn % _PATIENCE == _PATIENCE - 1 and _ball_size(bounds.max(), steps) < _PATIENCE * len(bounds):
-            return max(farthest, _farthest_in_ball(places, bounds.max(), to_grid, steps))
-        worst = int(np.argmax(bounds))
-        place, reach = places[:, worst, None], np.sqrt(bounds[worst]) * _ROUNDING
-        begin, end = np.searchsorted(targets[0], [place[0, 0] - reach, place[0, 0] + reach])
-        squares = ((targets[:, begin:end] - place) ** 2).sum(axis=0)
-        nearest = int(np.argmin(squares))
-        farthest = max(farthest, float(squares[nearest]))
-        bounds[worst] = squares[nearest]
-        bounds = np.minimum(bounds, ((places - targets[:, begin + nearest, None]) ** 2).sum(axis=0))
-    return farthest
-
-
-def _ball_size(square: float, steps: FloatArray) -> float:
-    """About how many voxels lie within the distance whose square is given."""
-    return 4 / 3 * np.pi * square**1.5 / np.prod(steps)
-
-
-def _farthest_in_ball(places: FloatArray, square: float, grid: BoolArray, steps: FloatArray) -> float:
-    """The same for places, shape (3, voxels), all of which have a neighbour within the distance whose square is given.
-
-    They look for it at one offset after the other, the shortest first.
-    """
-    reach = np.ceil(np.sqrt(square) / steps).astype(int)
-    around = np.mgrid[tuple(slice(-each, each + 1) for each in reach)].reshape(3, -1)
-    squares = ((around * steps[:, None]) ** 2).sum(axis=0)
-    order: IntArray = np.argsort(squares)
-    padded = np.pad(grid, [(each, each) for each in reach])
-    flat = padded.ravel()
-    left = np.asarray(
-        np.ravel_multi_index(tuple(np.round(places / steps[:, None]).astype(int) + reach[:, None]), padded.shape)
-    )
-    offsets = np.array([padded.shape[1] * padded.shape[2], padded.shape[2], 1]) @ around
-    for offset, distance in zip(offsets[order].tolist(), squares[order].tolist(), strict=True):
-        left = left[~flat[left + offset]]
-        if len(left) == 0:
+    away, surface = from_grid & ~to_grid, _surface(to_grid)
+    looks = _LOOKS * int(np.count_nonzero(surface))
+    if np.count_nonzero(away) < looks:
+        places, distance = _look_around(_voxels(away), to_grid, steps, looks)
+        if places.size == 0:
             return distance
-    raise ValueError("a place has no neighbour within that distance")
+        away = np.zeros_like(away)
+        away[tuple(places)] = True
+    return _farthest_by_tree(away, surface, steps) if away.any() else 0.0
 
 
 def _voxels(grid: BoolArray) -> IntArray:
-    """The coordinates of what is set, shape (3, voxels), ascending by the first axis."""
-    return np.array(np.unravel_index(np.flatnonzero(grid), grid.shape))
+    """The coordinates of what is set, shape (3, voxels)."""
+    return np.array(np.nonzero(grid))
 
 
 def _surface(grid: BoolArray) -> BoolArray:
     """The voxels with a neighbour outside: the nearest to any voxel outside is one of them."""
     inside = grid.copy()
     for axis in range(3):
-        inside &= np.roll(grid, 1, axis) & np.roll(grid, -1, axis)
+        lines, centre = np.moveaxis(grid, axis, 0), np.moveaxis(inside, axis, 0)
+        centre[1:] &= lines[:-1]
+        centre[:-1] &= lines[1:]
     return grid & ~inside
 
 
-def _bounds_along_axes(points: IntArray, surface: IntArray, shape: tuple[int, ...], steps: FloatArray) -> FloatArray:
-    """The smallest squared distance of each point to the surface along one of the axes, infinite if there is none."""
-    bounds = np.full(points.shape[1], np.inf)
-    for axis in range(3):
-        order = [other for other in range(3) if other != axis] + [axis]
-        sizes = tuple(shape[each] for each in order)
-        lines = np.sort(np.ravel_multi_index(tuple(surface[order]), sizes))
-        wanted = np.ravel_multi_index(tuple(points[order]), sizes)
-        after = np.searchsorted(lines, wanted)
-        for found in (np.maximum(after - 1, 0), np.minimum(after, len(lines) - 1)):
-            same_line = lines[found] // sizes[-1] == wanted // sizes[-1]
-            squares = ((lines[found] - wanted) * steps[axis]) ** 2
-            bounds = np.minimum(bounds, np.where(same_line, squares, np.inf))
-    return bounds
+def _look_around(places: IntArray, grid: BoolArray, steps: FloatArray, looks: int) -> tuple[IntArray, float]:
+    """The places that see nothing of the grid nearby, and the distance at which the last of the others saw it.
+
+    They look at one offset after the other, the shortest first, `looks` times altogether at most.
+    """
+    radius = _NEAR * steps.max()
+    reach = np.floor(radius / steps).astype(int)
+    around = np.mgrid[tuple(slice(-each, each + 1) for each in reach)].reshape(3, -1)
+    distances = np.sqrt(((around * steps[:, None]) ** 2).sum(axis=0))
+    order = np.argsort(distances, kind="stable")
+    order = order[distances[order] <= radius]
+    padded = np.pad(grid, [(each, each) for each in reach])
+    seen = padded.ravel()
+    numbers, offsets = (_numbers(voxels, padded.shape) for voxels in (places + reach[:, None], around))
+    left, last = np.arange(len(numbers)), 0.0
+    for offset, distance in zip(offsets[order].tolist(), distances[order].tolist(), strict=True):
+        looks -= len(left)
+        if len(left) == 0 or looks < 0:
+            break
+        left, last = left[~seen[numbers[left] + offset]], distance
+    return places[:, left], last
+
+
+def _numbers(voxels: IntArray, shape: Sequence[int]) -> IntArray:
+    """The numbers of voxels, or of steps, in an array of this shape that is read row by row; shape (voxels,)."""
+    return (voxels[0] * shape[1] + voxels[1]) * shape[2] + voxels[2]
+
+
+def _farthest_by_tree(away: BoolArray, surface: BoolArray, steps: FloatArray) -> float:
+    """The distance of the voxel of `away` that lies farthest from `surface`.
+
+    One voxel of each block is looked up in a tree. Blocks that can't hold the farthest voxel, so far as that distance
+    and their size tell, are left out; the others are divided further.
+    """
+    from scipy.spatial import KDTree
+
+    tree = KDTree(_voxels(surface).T * steps, balanced_tree=False, compact_nodes=False)
+    places = _voxels(_without_near_blocks(away, tree, steps))
+    farthest = 0.0
+    for size in _BLOCKS:
+        blocks = places // size
+        of_block = _numbers(blocks, blocks.max(axis=1) + 1)
+        chosen = np.full(of_block.max() + 1, -1)
+        chosen[of_block] = np.arange(len(of_block))
+        chosen = chosen[chosen >= 0]
+        distances = np.zeros(of_block.max() + 1)
+        distances[of_block[chosen]] = tree.query(places[:, chosen].T * steps)[0]
+        farthest = max(farthest, float(distances.max()))
+        reach = np.sqrt((((size - 1) * steps) ** 2).sum())
+        places = places[:, (distances[of_block] + reach) * _ROUNDING >= farthest]
+    return max(farthest, float(tree.query(places.T * steps)[0].max()))
+
+
+def _without_near_blocks(grid: BoolArray, tree: KDTree, steps: FloatArray) -> BoolArray:
+    """`grid` without the large blocks that can't hold its farthest voxel, seen from their centres.
+
+    For grids of millions of voxels, whose coordinates would fill much memory.
+    """
+    shape = [-(-length // _LARGE) for length in grid.shape]
+    padded = np.pad(grid, [(0, count * _LARGE - length) for count, length in zip(shape, grid.shape, strict=True)])
+    split = padded.reshape(shape[0], _LARGE, shape[1], _LARGE, shape[2], _LARGE)
+    blocks = np.asarray(split.any(axis=(1, 3, 5)))
+    reach = np.sqrt((((_LARGE - 1) / 2 * steps) ** 2).sum())
+    distances = tree.query((_voxels(blocks).T * _LARGE + (_LARGE - 1) / 2) * steps)[0]
+    blocks[blocks] = (distances + reach) * _ROUNDING >= distances.max() - reach
+    split &= blocks[:, None, :, None, :, None]
+    return padded[: grid.shape[0], : grid.shape[1], : grid.shape[2]]

@@ -28,8 +28,9 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
     write_csv(test[["id", "class"]], public / "test.csv")
     write_csv(test[["id", "class"]].assign(predicted="1 1 5 2"), public / "sample_submission.csv")
     write_csv(answers, private / "test.csv")
-    sides = files["scan"].isin(tested).map({False: "train", True: "test"})
-    placed = zip(files["path"], sides, strict=True)
+    known_cases = set(train["id"].str.split("_").str[0])
+    is_tested = files["scan"].isin(tested) | ~files["case"].isin(known_cases)
+    placed = zip(files["path"], is_tested.map({False: "train", True: "test"}), strict=True)
     link_files(((raw / "train" / path, public / side / path) for path, side in placed), "placing slices")
 
 
@@ -47,10 +48,10 @@ def _tested_scans(scans: pd.Series) -> pd.Index:
 
 
 def _files(folder: Path, cases: Iterable[str]) -> pd.DataFrame:
-    """All files of the cases: `path` relative to `folder`, and `scan`, the folder of the day."""
+    """All files of the cases: `path` relative to `folder`, `case`, and `scan`, the folder of the day."""
     paths = [path.relative_to(folder) for case in cases for path in walk(folder / case)]
     scans = [path.parts[1] if len(path.parts) > 2 else "" for path in paths]
-    return pd.DataFrame({"path": paths, "scan": scans}, dtype=object)
+    return pd.DataFrame({"path": paths, "case": [path.parts[0] for path in paths], "scan": scans}, dtype=object)
 
 
 def _require_folders(scans: Iterable[str], files: pd.DataFrame) -> None:

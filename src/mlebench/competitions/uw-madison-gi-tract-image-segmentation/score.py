@@ -16,8 +16,8 @@ from mlebench.metrics.segmentation import (
     areas,
     as_codes,
     intersections,
+    painted_runs,
     read_runs,
-    runs_pixels,
     stacked_runs,
 )
 from mlebench.metrics.volumes import hausdorff_distance
@@ -44,7 +44,10 @@ def score(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
     dice, distances = [], []
     for rows in scans.groupby(scans).indices.values():
         slices, layers = np.unique(answers["id"].iloc[rows].to_numpy(dtype=str), return_inverse=True)
-        width, height = (int(answers[name].iloc[rows[0]]) for name in ("image_width", "image_height"))
+        sizes = answers[["image_width", "image_height"]].iloc[rows].drop_duplicates()
+        if len(sizes) > 1:  # slices that make no volume
+            return math.nan
+        width, height = sizes.iloc[0].astype(int)
         both_runs = [read_runs([codes[row] for row in rows], height * width) for codes in (true, predicted)]
         dice.append(_dice(*both_runs, masks=len(rows)))
         bodies = [stacked_runs(runs, layers, height * width) for runs in both_runs]
@@ -81,5 +84,5 @@ def _distance(true: Runs, predicted: Runs, shape: tuple[int, int, int]) -> float
         return math.nan
     if true_size == 0 or predicted_size == 0 or predicted_size > TOO_LARGE * true_size:
         return 1.0
-    first, second = (np.column_stack(np.unravel_index(runs_pixels(runs), shape)) for runs in (true, predicted))
-    return hausdorff_distance(first, second, spacing=1 / np.array(shape)) / math.sqrt(3)
+    volumes = (painted_runs(runs, 1, math.prod(shape)).reshape(shape) for runs in (true, predicted))
+    return hausdorff_distance(*volumes, spacing=1 / np.array(shape)) / math.sqrt(3)
