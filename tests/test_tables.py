@@ -9,6 +9,7 @@ from pandas.testing import assert_frame_equal
 
 from mlebench import tables
 from mlebench.cells import as_numbers
+from mlebench.preparation.parts import read_parts
 from mlebench.tables import places_of
 
 CELLS = st.sampled_from(["1", "07", "-3", "2.5", "1e5", "", "nan", "True", "False", "x", "1 2", '"5"', " 6", "inf"])
@@ -48,6 +49,17 @@ def test_numbers_among_texts_are_exact(path, number):
     path.write_text(f"a,b\n{number!r},{number!r}\nx,0.5\n")
     table = tables.read_csv(path)
     assert as_numbers(table["a"])[0] == as_numbers(table["b"])[0] == float(number)
+
+
+@pytest.mark.parametrize("cells", [["9" * 20, "x", "NA"], ["", "-7", "", "9" * 400, "", "x"], ["9" * 20, "null"]])
+@pytest.mark.parametrize("options", [{}, {"dtype": {"b": str}}])
+def test_cells_are_missing_behind_a_huge_integer(path, cells, options):
+    path.write_text("a,b\n" + "".join(f"{cell},1\n" for cell in cells))
+    expected = [cell in tables.MISSING_WORDS for cell in cells]
+    for read in (tables.read_csv, tables.read_csv_in_parts, lambda *a, **b: pd.concat(read_parts(*a, **b))):
+        assert read(path, **options)["a"].isna().tolist() == expected
+        verbatim = read(path, keep_default_na=False, **options)["a"]
+        assert not verbatim.isna().any()
 
 
 def test_the_words_for_missing_cells_are_those_of_pandas():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 import zipfile
@@ -38,7 +39,8 @@ def read_csv(source: Path | Any, **options: Any) -> pd.DataFrame:
     """
     if "chunksize" not in options:
         options.setdefault("low_memory", False)
-    return pd.read_csv(source, **_EXACT, **options)
+    table = pd.read_csv(source, **_EXACT, **options)
+    return with_missing_cells(table, **options) if isinstance(table, pd.DataFrame) else table
 
 
 def read_csv_in_parts(path: Path, **options: Any) -> pd.DataFrame:
@@ -49,10 +51,30 @@ def read_csv_in_parts(path: Path, **options: Any) -> pd.DataFrame:
     """
     parts = pd.read_csv(path, chunksize=_ROWS_OF_A_PART, low_memory=False, **_EXACT, **options)
     with cast("TextFileReader", parts) as reader:
-        tables = list(reader)
+        tables = [with_missing_cells(part, **options) for part in reader]
     if not tables or any(column_types(table) != column_types(tables[0]) for table in tables[1:]):
         return read_csv(path, **options)
     return pd.concat(tables)
+
+
+def with_missing_cells(table: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    """`table`, as `pandas.read_csv` read it with `options`, with all its missing cells.
+
+    pandas 3.1 leaves MISSING_WORDS as texts in a column of texts that begins with an integer beyond 64 bits.
+    """
+    types = options.get("dtype") or {}
+    if not isinstance(types, dict) or not options.get("keep_default_na", True):
+        return table
+    for name in table.columns.difference(list(types), sort=False):
+        column = table[name]
+        if pd.api.types.is_string_dtype(column) and _begins_with_integer(column):
+            table[name] = column.mask(column.isin(MISSING_WORDS))
+    return table
+
+
+def _begins_with_integer(texts: pd.Series) -> bool:
+    first = next((text for text in texts if text not in MISSING_WORDS), "")
+    return isinstance(first, str) and re.fullmatch(r"\s*[+-]?[0-9]+\s*", first) is not None
 
 
 def places_of(ids: pd.Series, known: pd.Series) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
-from mlebench.tables import column_types, read_csv, write_csv
+from mlebench.tables import column_types, read_csv, with_missing_cells, write_csv
 
 if TYPE_CHECKING:
     from pandas.io.parsers import TextFileReader
@@ -29,6 +29,7 @@ def read_parts(source: Path | IO[bytes], read: Callable[..., Any] = read_csv, **
     expected = None
     with cast("TextFileReader", read(source, chunksize=ROWS, low_memory=False, **options)) as reader:
         for part in reader:
+            part = with_missing_cells(part, **options)
             types = column_types(part)
             if types != (expected or types):
                 raise TypesDiffer
