@@ -68,6 +68,17 @@ def test_each_thousand_lines_are_divided_by_themselves(folders, count):
 
 
 @pytest.mark.parametrize(
+    "text", ["a\x7fb", "\x7f\x7f", r"\u007f", "\\\x7f/", "\x00\x1f\x7e\x80", "<&>'\u2028\U0001f600"]
+)
+def test_lines_are_those_of_pandas(folders, text):
+    samples = [{**sample(number), "question_text": text, "document_url": text} for number in range(11)]
+    public, _ = prepare(folders, samples)
+    kept = [each["example_id"] for each in map(json.loads, (public / NAME).read_text().splitlines())]
+    expected = pd.DataFrame([{**samples[0], "example_id": name} for name in kept])
+    assert (public / NAME).read_text() == expected.to_json(orient="records", lines=True)
+
+
+@pytest.mark.parametrize(
     "samples",
     [
         [sample(number) for number in range(1001)],  # a block of one line
