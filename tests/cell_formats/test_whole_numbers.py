@@ -15,7 +15,7 @@ def kinds(cells, **facts):
 
 
 def test_sequences_are_whole_numbers_parted_by_blanks():
-    assert kinds(["2 4 5", "  7\t8 ", "007", "-1 0 999", "+3", "9" * 400, "1_0", "٣"]) == {}
+    assert kinds(["2 4 5", "  7\t8 ", "007", "-1 0 999", "+3", "9" * 400, "1_0", "٣", "  "]) == {}
 
 
 @pytest.mark.parametrize("cell", ["1,2", "1.0", "1 2.5", "ok", "1e3", "True", "1;2", "9" * 5000, "--1"])
@@ -23,7 +23,7 @@ def test_what_is_no_whole_number(cell):
     assert kinds(["1", cell]) == {"not whole numbers": [False, True]}
 
 
-@pytest.mark.parametrize("cell", ["", "   ", None, float("nan")])
+@pytest.mark.parametrize("cell", ["", None, float("nan")])
 def test_empty_cells(cell):
     assert kinds(["1", cell]) == {"missing value": [False, True]}
     assert kinds(["1", cell], options={"empty": True}, minimum=1) == {}

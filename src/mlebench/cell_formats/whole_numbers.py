@@ -13,16 +13,18 @@ from mlebench.cells import Context, Fault, as_text
 def check_whole_numbers(values: pd.Series, context: Context) -> Iterator[Fault]:
     """Whole numbers as Python reads them, parted by any amount of blanks, within the column's bounds.
 
-    At least one, unless `options.empty` is true.
+    A cell must not be missing, unless `options.empty` is true; one of nothing but blanks holds no number.
     """
     column = context.column
     low = -np.inf if column.minimum is None else column.minimum
     high = np.inf if column.maximum is None else column.maximum
     bounds = "" if low == -np.inf and high == np.inf else f" from {low:g} to {high:g}"
     expected = f"whole numbers{bounds}, parted by blanks"
-    cells = [read_whole_numbers(text) for text in as_text(values)]
+    texts = as_text(values).tolist()
+    cells = [read_whole_numbers(text) for text in texts]
+    may_be_empty = column.options.get("empty", False)
     faults = {
-        ("missing value", "is empty"): [cell == [] and not column.options.get("empty", False) for cell in cells],
+        ("missing value", "is empty"): [text == "" and not may_be_empty for text in texts],
         ("not whole numbers", "holds something that is no whole number"): [cell is None for cell in cells],
         ("out of range", "holds a number out of range"): [
             any(not low <= number <= high for number in cell or ()) for cell in cells

@@ -28,8 +28,8 @@ def read_parts(source: Path | IO[bytes], read: Callable[..., Any] = read_csv, **
     """
     expected = None
     with cast("TextFileReader", read(source, chunksize=ROWS, low_memory=False, **options)) as reader:
-        for part in reader:
-            part = with_missing_cells(part, **options)
+        for read_part in reader:
+            part = with_missing_cells(read_part, **options)
             types = column_types(part)
             if types != (expected or types):
                 raise TypesDiffer
