@@ -56,16 +56,23 @@ def _cleaned(raw: Path) -> Path:
 
 
 def _write(raw: Path, public: Path, private: Path, test: set[str]) -> None:
-    """Place all that the archives hold, but for the clean versions of the pictures `test`: these are the answers."""
+    """Place all that the archives hold, but for the clean versions of the pictures `test`: these are the answers.
+
+    Where both archives have a file of one name, that of the clean pictures counts.
+    """
     dirty, clean = unpack(raw, "train.zip"), _cleaned(raw)
     is_test = {Path("train", name) for name in test}
-    places = {path: path.relative_to(dirty) for path in walk(dirty)}
-    places = {path: Path("test", place.name) if place in is_test else place for path, place in places.items()}
     answers = {Path("train_cleaned", name) for name in test}
-    places |= {path: path.relative_to(clean) for path in walk(clean) if path.relative_to(clean) not in answers}
+    files = {Path("test", file.name) if file in is_test else file: dirty / file for file in _files(dirty)}
+    files |= {file: clean / file for file in _files(clean) if file not in answers}
 
-    link_files(((path, public / place) for path, place in places.items()), "placing pictures")
+    link_files(((path, public / file) for file, path in files.items()), "placing pictures")
     _write_pixels([clean / "train_cleaned" / name for name in sorted(test)], public, private)
+
+
+def _files(folder: Path) -> list[Path]:
+    """All files below `folder`, relative to it."""
+    return [path.relative_to(folder) for path in walk(folder)]
 
 
 def _write_pixels(pictures: list[Path], public: Path, private: Path) -> None:
