@@ -209,6 +209,17 @@ def test_hubmap_withholds_the_outlines_of_the_test(both):
         assert len(list((dataset.public / "test").glob("*-anatomical-structure.json"))) == 3
 
 
+def test_hubmap_knows_pictures_without_glomeruli(both, score):
+    for dataset, expected in zip(both("hubmap-kidney-segmentation"), (None, 1), strict=True):
+        table = gold(dataset, dtype=str)
+        empty = table.assign(predicted=table["predicted"].where(table.index > 0))
+        if expected is None:
+            with pytest.raises(InvalidSubmission, match="no glomeruli"):
+                dataset.competition.score(empty, empty)
+        else:
+            assert dataset.competition.score(empty, empty) == expected
+
+
 def test_contrails_may_be_absent_altogether(both, score):
     first, second = both("google-research-identify-contrails-reduce-global-warming")
     table = gold(first, dtype=str)

@@ -142,6 +142,15 @@ def test_integer_ids(files):
     assert [p.kind for p in files("id,p\n1,0\nx,0\n", schema, sample).problems] == ["malformed id"]
 
 
+def test_integer_ids_that_no_float_holds(files):
+    schema = Schema(id="id", id_type="integer", columns=(Column("p"),))
+    sample = "id,p\n1000834164244036115,0\n1002653297254493116,0\n"
+    assert files(sample, schema, sample).valid
+    for last in ("1002653297254493116.0", "1e25", "-1e25"):
+        found = files(f"id,p\n1000834164244036115,0\n{last},0\n", schema, sample)
+        assert [p.kind for p in found.problems] == ["unknown id", "missing id"]
+
+
 def test_text_ids_keep_their_zeros(files):
     result = files("id,p\n007,0\n1e5,0\n", sample="id,p\n007,0\n1e5,0\n")
     assert result.valid

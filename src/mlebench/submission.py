@@ -335,7 +335,8 @@ def _id_problems(table: pd.DataFrame, sample: pd.DataFrame, schema: Schema) -> I
         if wrong.any():
             yield row_problem("malformed id", f"{schema.id} is no whole number", wrong, ids, expected)
             return
-        ids = pd.Series(numbers, name=schema.id)
+        whole = np.clip(numbers, -(2.0**63), 2.0**63 - 1024).astype(np.int64)  # known ids are compared exactly
+        ids = pd.Series(whole, name=schema.id)
     position = places_of(ids, known)
     unknown = position < 0
     if unknown.any():

@@ -27,7 +27,7 @@ def check_submission(table: pd.DataFrame, _public: Path) -> Iterator[Problem]:
 
 def score(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
     predicted = submission.set_index("image_id")["labels"].loc[answers["image_id"]]
-    boxes = read_groups(as_text(answers["labels"]).to_list(), 5, 0)
+    boxes = read_groups(as_text(answers["labels"]).to_list(), 5, 0, any_blanks=True)
     points = read_groups(as_text(predicted).to_list(), 3, 0)
     codes = pd.Index(sorted(set(boxes.words)), dtype=object)
     return point_f1_score(_numbered(boxes, codes), _numbered(points, codes))
