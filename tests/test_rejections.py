@@ -640,6 +640,7 @@ CASES = [
     (MOLECULES, first("C" * 10_001), "too long"),
     (MOLECULES, first(str.upper, "image_id"), "unknown id"),
     (CHAII, every(lambda cell: f"  {cell}\n"), UNCHANGED),
+    (CHAII, then(every("True"), first("")), "not a text"),
     (CHAII, every(lambda cell: f"{cell} {cell}"), UNCHANGED),
     (CHAII, first("None"), first("")),
     (CHAII, every("none of these"), 0.0),

@@ -169,11 +169,17 @@ def check_text(values: pd.Series, context: Context) -> Iterator[Fault]:
 
 def _faults_of_the_whole(values: pd.Series, column: Column) -> Iterator[Fault]:
     missing = values.isna().to_numpy()
-    is_typed = pd.api.types.is_numeric_dtype(values) and not missing.all()  # booleans are numeric, too
-    if is_typed and not column.options.get("numbers", True):
+    if not column.options.get("numbers", True) and not missing.all() and _is_typed(values):
         yield Fault("not a text", "is a number, and so is every other cell of the column", ~missing, "texts")
     if missing.all() and not column.options.get("all_empty", True):
         yield Fault("missing value", "is missing throughout", missing, "some text")
+
+
+def _is_typed(values: pd.Series) -> bool:
+    """Whether pandas took a column for numbers or booleans, which stay objects where some are missing."""
+    if pd.api.types.is_numeric_dtype(values):
+        return True
+    return values.dtype == object and pd.api.types.infer_dtype(values, skipna=True) == "boolean"
 
 
 def check_verbatim(values: pd.Series, context: Context) -> Iterator[Fault]:
