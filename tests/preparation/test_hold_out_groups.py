@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from mlebench.errors import PreparationError
-from mlebench.preparation.files import hold_out_groups
+from mlebench.preparation.files import hold_out, hold_out_groups, random_order_of_groups
 
 TABLE = pd.DataFrame({"row": range(60), "group": [f"g{n * n % 20}" for n in range(60)]})
 
@@ -33,3 +33,18 @@ def test_another_seed_holds_out_other_groups():
 def test_what_cannot_be_divided_is_refused(groups):
     with pytest.raises(PreparationError):
         hold_out_groups(pd.DataFrame({"group": groups}), "group", 0.5)
+
+
+@pytest.mark.parametrize("size", [0.1, 0.5, 2])
+def test_order_of_groups_is_that_of_their_tables_divided_and_joined(size):
+    tables = [rows for _, rows in TABLE.groupby("group")]
+    train, test = hold_out(pd.Series(range(len(tables))), size)
+    expected = pd.concat([tables[number] for number in [*test, *train]])
+    order, tested = random_order_of_groups(TABLE["group"], size)
+    assert order.tolist() == expected["row"].tolist()
+    assert tested == sum(len(tables[number]) for number in test)
+
+
+def test_rows_without_a_group_are_named():
+    with pytest.raises(PreparationError, match="1 rows have no molecule"):
+        random_order_of_groups(pd.Series(["a", None, "b"], name="molecule"), 0.5)

@@ -66,8 +66,7 @@ def hold_out_groups(
     The rows with one value in the column `group` stay together. `test_size` is the share or number of the groups,
     as in `hold_out`. Raises PreparationError if one side would be empty or a row has no group.
     """
-    if table[group].isna().any():
-        raise PreparationError(f"{int(table[group].isna().sum()):,} rows have no {group}")
+    _require_groups(table[group])
     is_test = table[group].isin(hold_out(table[group].drop_duplicates(), test_size, seed)[1])
     return table[~is_test], table[is_test]
 
@@ -80,6 +79,26 @@ def random_order(rows: int, test_size: float | int, seed: int = 0) -> tuple[np.n
             f"{rows} rows can't be divided into {rows - count} for training and {count} for the test"
         )
     return np.random.RandomState(seed).permutation(rows), count
+
+
+def random_order_of_groups(groups: pd.Series, test_size: float | int, seed: int = 0) -> tuple[np.ndarray, int]:
+    """The row numbers, group by group in shuffled order, those of the test first, and how many rows these are.
+
+    `groups` says which group each row belongs to. What is shuffled and divided is the sorted list of the groups; the
+    rows of one keep their order. Raises PreparationError if one side would be empty or a row has no group.
+    """
+    _require_groups(groups)
+    group, names = pd.factorize(groups, sort=True)
+    order, count = random_order(len(names), test_size, seed)
+    place = np.empty(len(names), dtype=np.int64)
+    place[order] = np.arange(len(names))
+    place_of_row = place[group]
+    return np.argsort(place_of_row, kind="stable"), int(np.count_nonzero(place_of_row < count))
+
+
+def _require_groups(groups: pd.Series) -> None:
+    if groups.isna().any():
+        raise PreparationError(f"{int(groups.isna().sum()):,} rows have no {groups.name}")
 
 
 def write_rows(table: pd.DataFrame, rows: np.ndarray, path: Path, **options: Any) -> None:
@@ -203,6 +222,7 @@ __all__ = [
     "link_folder",
     "one_hot",
     "random_order",
+    "random_order_of_groups",
     "read_csv",
     "repack",
     "require_unique",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from mlebench.errors import PreparationError
-from mlebench.preparation.files import link_files, random_order, read_csv
+from mlebench.preparation.files import link_files, random_order_of_groups, read_csv
 from mlebench.preparation.parts import append_csv, read_parts, write_by_key
 from mlebench.preparation.shuffling import divided, read_in_order
 
@@ -42,32 +41,17 @@ def prepare_v2(raw: Path, public: Path, private: Path) -> None:
 
 
 def _write_pairs(raw: Path, public: Path, private: Path) -> tuple[pd.Index, pd.Index]:
-    """Write the pairs of atoms; the names of the training and of the test molecules."""
+    """Write the pairs of atoms, molecule by molecule; the names of the training and of the test molecules."""
     source = raw / "train.csv"
     molecules = read_csv(source, usecols=["molecule_name"])["molecule_name"]
-    train_molecules, test_molecules, order, tested = _divide(molecules)
+    order, tested = random_order_of_groups(molecules, 0.1)
 
     for test, train in divided(read_in_order(source, order, scratch=private), tested):
         append_csv(train, public / "train.csv")
         append_csv(test.drop(columns=TARGET), public / "test.csv")
         append_csv(test[["id"]].assign(**{TARGET: 0}), public / "sample_submission.csv")
         append_csv(test, private / "answers.csv")
-    return train_molecules, test_molecules
-
-
-def _divide(molecules: pd.Series) -> tuple[pd.Index, pd.Index, np.ndarray, int]:
-    """The names of training and test molecules, the row numbers of both, and how many of these are of the test.
-
-    The molecules are drawn from the sorted list of their names. The rows come molecule by molecule in shuffled order,
-    those of the test first; the rows of one keep their order.
-    """
-    molecule, names = pd.factorize(molecules, sort=True)
-    order, count = random_order(len(names), 0.1)
-    place = np.empty(len(names), dtype=np.int64)
-    place[order] = np.arange(len(names))
-    place_of_row = place[molecule]
-    rows = np.argsort(place_of_row, kind="stable")
-    return names[order[count:]], names[order[:count]], rows, int(np.count_nonzero(place_of_row < count))
+    return pd.Index(molecules.iloc[order[tested:]].unique()), pd.Index(molecules.iloc[order[:tested]].unique())
 
 
 def _write_rows_of(molecules: pd.Index, source: Path, public: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from mlebench.errors import PreparationError
-from mlebench.preparation.files import link_files, random_order, read_csv, walk, write_csv
+from mlebench.preparation.files import link_files, random_order_of_groups, read_csv, walk, write_csv
 
 
 def prepare(raw: Path, public: Path, private: Path) -> None:
@@ -26,10 +26,8 @@ def prepare_v2(raw: Path, public: Path, private: Path) -> None:
 
 def _divide(readings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The readings of training and of test patients, patient by patient in shuffled order."""
-    patients = [rows for _, rows in readings.groupby("Patient")]
-    order, count = random_order(len(patients), 0.1)
-    test, train = ([patients[place] for place in part] for part in (order[:count], order[count:]))
-    return pd.concat(train), pd.concat(test)
+    order, tested = random_order_of_groups(readings["Patient"], 0.1)
+    return readings.iloc[order[tested:]], readings.iloc[order[:tested]]
 
 
 def _write(raw: Path, public: Path, private: Path, train: pd.DataFrame, test: pd.DataFrame, weeks: range) -> None:

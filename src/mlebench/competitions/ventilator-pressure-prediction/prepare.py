@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mlebench.preparation.files import random_order, read_csv
+from mlebench.preparation.files import random_order_of_groups, read_csv
 from mlebench.preparation.parts import append_csv
 from mlebench.preparation.shuffling import divided, read_in_order
 
@@ -27,7 +27,7 @@ DIGITS = "%.10g"
 def prepare(raw: Path, public: Path, private: Path) -> None:
     source = raw / "train.csv"
     breaths = read_csv(source, usecols=["breath_id"], dtype=TYPES)["breath_id"]
-    order, tested = _divide(breaths)
+    order, tested = random_order_of_groups(breaths, 0.1)
     train_steps, test_steps = 0, 0  # that are written already
     for test_rows, train_rows in divided(read_in_order(source, order, scratch=private, dtype=TYPES), tested):
         train, test = _numbered(train_rows, train_steps + 1), _numbered(test_rows, test_steps + 1)
@@ -41,16 +41,3 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
 
 def _numbered(steps: pd.DataFrame, first: int) -> pd.DataFrame:
     return steps.assign(id=np.arange(first, first + len(steps)))
-
-
-def _divide(breath_ids: pd.Series) -> tuple[np.ndarray, int]:
-    """The row numbers breath by breath in shuffled order, those of the test first, and how many these are.
-
-    Steps of a breath keep their order.
-    """
-    breath, breaths = pd.factorize(breath_ids, sort=True)
-    order, count = random_order(len(breaths), 0.1)
-    place = np.empty(len(breaths), dtype=np.int64)
-    place[order] = np.arange(len(breaths))
-    place_of_row = place[breath]
-    return np.argsort(place_of_row, kind="stable"), int(np.count_nonzero(place_of_row < count))
