@@ -97,6 +97,7 @@ def test_numbers_that_are_packed_as_smaller_ones_keep_their_type():
         saved() + FUNCTION,
         saved().replace(b"\0\1IM", b"\0\2IM"),  # version 7.3 is another format
     ],
+    ids=["empty", "no header", "cut", "cut in packed data", "no Labels", "no struct", "function", "7.3"],
 )
 def test_what_can_not_be_emptied_is_an_error(content):
     with pytest.raises(PreparationError, match="MAT file"):

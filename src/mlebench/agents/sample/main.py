@@ -1,6 +1,6 @@
 """Hand in the sample submission, and record in probe.json what could be reached from here.
 
-Standard library only: this is the probe that shows what an agent can do in a sandbox.
+Standard library only, but for 7z archives: this is the probe that shows what an agent can do in a sandbox.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ import uuid
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-
-import seven_zip  # pyright: ignore[reportMissingImports]
 
 PACKAGES = ("numpy", "pandas", "sklearn", "scipy", "PIL", "pydicom", "mlebench")
 OUTSIDE = (("1.1.1.1", 443), ("8.8.8.8", 53), ("pypi.org", 443), ("2606:4700:4700::1111", 443))
@@ -91,8 +89,10 @@ def content(path: Path) -> bytes:
         with zipfile.ZipFile(path) as archive:
             return archive.read(next(name for name in archive.namelist() if name.lower().endswith((".csv", ".txt"))))
     if path.suffix == ".7z":
-        with tempfile.TemporaryDirectory() as folder:
-            seven_zip.extract(path, Path(folder))
+        import py7zr
+
+        with tempfile.TemporaryDirectory() as folder, py7zr.SevenZipFile(path) as archive:
+            archive.extractall(folder)
             return next(inner for inner in Path(folder).rglob("*") if inner.is_file()).read_bytes()
     return path.read_bytes()
 

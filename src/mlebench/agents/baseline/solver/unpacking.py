@@ -8,7 +8,9 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-from . import documents, seven_zip
+import py7zr
+
+from . import documents
 from .clock import Clock
 
 TABLE_INSIDE = (".csv.zip", ".tsv.zip")  # read where they are
@@ -72,7 +74,10 @@ def unpack(archive: Path, folder: Path, there: set[tuple[str, int]]) -> None:
     if archive.stat().st_size > FREE_SHARE * free:
         raise ValueError("too little disk")
     if archive.suffix == ".7z":
-        seven_zip.extract(archive, folder)
+        with py7zr.SevenZipFile(archive) as opened:
+            if sum(member.uncompressed for member in opened.files) > FREE_SHARE * free:
+                raise ValueError("too little disk")
+            opened.extractall(folder)
     elif archive.suffix == ".zip":
         with zipfile.ZipFile(archive) as opened:
             wanted = [m for m in opened.infolist() if (Path(m.filename).name, m.file_size) not in there]
