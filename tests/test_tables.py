@@ -62,6 +62,12 @@ def test_cells_are_missing_behind_a_huge_integer(path, cells, options):
         assert not verbatim.isna().any()
 
 
+@pytest.mark.parametrize("cells", [["", "9223372036854775808"], ["NA", " 7", "18446744073709551615", "nan"]])
+def test_missing_cells_beside_nothing_but_huge_integers_stay_texts(path, cells):
+    path.write_text("a,b\n" + "".join(f"{cell},1\n" for cell in cells))
+    assert tables.read_csv(path)["a"].tolist() == tables.read_csv_in_parts(path)["a"].tolist() == cells
+
+
 def test_the_words_for_missing_cells_are_those_of_pandas():
     assert set(tables.MISSING_WORDS) == pd._libs.parsers.STR_NA_VALUES
 

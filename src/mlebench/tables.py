@@ -60,7 +60,8 @@ def read_csv_in_parts(path: Path, **options: Any) -> pd.DataFrame:
 def with_missing_cells(table: pd.DataFrame, **options: Any) -> pd.DataFrame:
     """`table`, as `pandas.read_csv` read it with `options`, with all its missing cells.
 
-    pandas 3.1 leaves MISSING_WORDS as texts in a column of texts that begins with an integer beyond 64 bits.
+    pandas 3.1 leaves MISSING_WORDS as texts in a column of texts that begins with an integer beyond 64 bits. In a
+    column of nothing but integers too large for int64 every release may leave them, and so they stay.
     """
     types = options.get("dtype") or {}
     if not isinstance(types, dict) or not options.get("keep_default_na", True):
@@ -68,13 +69,18 @@ def with_missing_cells(table: pd.DataFrame, **options: Any) -> pd.DataFrame:
     for name in table.columns.difference(list(types), sort=False):
         column = table[name]
         if pd.api.types.is_string_dtype(column) and _begins_with_integer(column):
-            table[name] = column.mask(column.isin(MISSING_WORDS))
+            overlooked = column.isin(MISSING_WORDS)
+            if overlooked.any() and not column[~overlooked].map(_is_integer).all():
+                table[name] = column.mask(overlooked)
     return table
 
 
 def _begins_with_integer(texts: pd.Series) -> bool:
-    first = next((text for text in texts if text not in MISSING_WORDS), "")
-    return isinstance(first, str) and re.fullmatch(r"\s*[+-]?[0-9]+\s*", first) is not None
+    return _is_integer(next((text for text in texts if text not in MISSING_WORDS), ""))
+
+
+def _is_integer(cell: object) -> bool:
+    return isinstance(cell, str) and re.fullmatch(r"\s*[+-]?[0-9]+\s*", cell) is not None
 
 
 def places_of(ids: pd.Series, known: pd.Series) -> np.ndarray:
