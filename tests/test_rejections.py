@@ -571,6 +571,7 @@ CASES = [
     (VOLCANOES, every(lambda cell: f"{int(cell) - 1.5}"), 2.0),
     (VOLCANOES, every(lambda cell: f"{cell}.0", "segment_id"), UNCHANGED),
     (VOLCANOES, first("inf"), "not finite"),
+    (VOLCANOES, every("1e308"), "undefined score"),
     (VOLCANOES, whole(lambda table: pd.concat([table, table.head(1)])), "repeated id"),
     (VENTILATOR, last("", "pressure"), UNCHANGED),
     (VENTILATOR, last("inf", "pressure"), UNCHANGED),

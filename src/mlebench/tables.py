@@ -19,7 +19,7 @@ from mlebench.errors import PreparationError
 if TYPE_CHECKING:
     from pandas.io.parsers import TextFileReader
 
-_ROWS_OF_A_PART = 10_000
+_ROWS_OF_A_PART = 50_000
 
 # What pandas takes for a missing cell, quoted or not.
 MISSING_WORDS = [

@@ -108,6 +108,12 @@ def test_halves_are_rounded_to_the_even_number(error, rounded):
     assert regression.mean_absolute_error([0.0], [error], decimals=0) == rounded
 
 
+def test_what_overflows_can_not_be_rounded():
+    vast = np.full(4, 1e308)
+    assert regression.mean_absolute_error(-vast, vast) == math.inf
+    assert math.isnan(regression.mean_absolute_error(-vast, vast, decimals=0))
+
+
 def _mean_log_by_definition(truth, predicted, groups, floor):
     logs = []
     for group in set(groups):

@@ -16,7 +16,7 @@ def mean_absolute_error(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, *, decimal
     """Mean of the absolute differences; 0 is perfect.
 
     Both arrays: finite, the same shape, (rows,) or (rows, columns). Raises ValueError if they are not. The mean is
-    rounded to `decimals`, halves to the even digit, if there are any given.
+    rounded to `decimals`, halves to the even digit, if there are any given; NaN then, if it overflows.
     Source: scikit-learn's `mean_absolute_error`.
 
     >>> mean_absolute_error([1, 2, 3], [1, 2, 6])
@@ -27,7 +27,9 @@ def mean_absolute_error(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, *, decimal
     truth, predicted = _finite_pair(y_true, y_pred)
     with np.errstate(over="ignore"):
         error = float(np.abs(predicted - truth).mean())
-    return error if decimals is None else round(error, decimals)
+    if decimals is None:
+        return error
+    return round(error, decimals) if np.isfinite(error) else float("nan")
 
 
 def mean_log_absolute_error(
