@@ -234,10 +234,9 @@ def painted_runs(runs: Runs, masks: int, pixels: int) -> BoolArray:
     [[0, 1, 1, 1, 0], [0, 0, 0, 0, 0]]
     """
     starts = runs.masks * pixels + runs.starts
-    change = np.zeros(masks * pixels + 1, dtype=np.int8)
-    change[starts] += 1  # no two runs start, and no two end, at the same pixel
-    change[starts + runs.lengths] -= 1
-    return np.cumsum(change[:-1], dtype=np.int8).astype(bool).reshape(masks, pixels)
+    borders = np.column_stack([starts, starts + runs.lengths]).ravel()
+    widths = np.diff(borders, prepend=0, append=masks * pixels)  # of what is outside and inside in turn
+    return np.repeat(np.arange(len(widths)) % 2 == 1, widths).reshape(masks, pixels)
 
 
 def decode_run_lengths(codes: Sequence[str], height: int, width: int, *, row_by_row: bool = False) -> BoolArray:

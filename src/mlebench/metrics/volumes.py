@@ -17,7 +17,7 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 _NEAR = 3  # voxels along the axis on which they are largest: as far is looked around
-_LOOKS = 50  # looks at a neighbour that cost as much as to add a voxel to a tree
+_LOOKS = 20  # looks at a neighbour that cost as much as to add a voxel to a tree
 _LARGE, _BLOCKS = 16, (8, 4, 2)  # voxels a side of a block
 _ROUNDING = 1 + 1e-12  # distances that differ by less are equal
 
@@ -42,7 +42,7 @@ def hausdorff_distance(
         raise ValueError(f"the sets have shape {first.shape}, or one is empty; each needs 3 axes and a voxel")
     steps = np.asarray(spacing, dtype=np.float64)
     box = _bounding_box(first | second)
-    first, second = first[box], second[box]
+    first, second = first[box].copy(), second[box].copy()  # contiguous
     return max(_farthest(first, second, steps), _farthest(second, first, steps))
 
 
@@ -70,7 +70,7 @@ def _farthest(from_grid: BoolArray, to_grid: BoolArray, steps: FloatArray) -> fl
 
 def _voxels(grid: BoolArray) -> IntArray:
     """The coordinates of what is set, shape (3, voxels)."""
-    return np.array(np.nonzero(grid))
+    return np.array(np.unravel_index(np.flatnonzero(grid), grid.shape))  # faster than nonzero
 
 
 def _surface(grid: BoolArray) -> BoolArray:
@@ -144,7 +144,9 @@ def _without_near_blocks(grid: BoolArray, tree: KDTree, steps: FloatArray) -> Bo
     shape = [-(-length // _LARGE) for length in grid.shape]
     padded = np.pad(grid, [(0, count * _LARGE - length) for count, length in zip(shape, grid.shape, strict=True)])
     split = padded.reshape(shape[0], _LARGE, shape[1], _LARGE, shape[2], _LARGE)
-    blocks = np.asarray(split.any(axis=(1, 3, 5)))
+    blocks = split
+    for axis in (1, 2, 3):  # one after the other is faster than all at once
+        blocks = np.asarray(blocks.any(axis=axis))
     reach = np.sqrt((((_LARGE - 1) / 2 * steps) ** 2).sum())
     distances = tree.query((_voxels(blocks).T * _LARGE + (_LARGE - 1) / 2) * steps)[0]
     blocks[blocks] = (distances + reach) * _ROUNDING >= distances.max() - reach
