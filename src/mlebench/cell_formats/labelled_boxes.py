@@ -41,6 +41,16 @@ def read_groups(texts: Sequence[str], fields: int, word: int, *, any_blanks: boo
     return Groups(np.repeat(np.arange(len(texts)), counts // fields), words, numbers)
 
 
+def numbered(groups: Groups, words: pd.Index) -> npt.NDArray[np.float64]:
+    """Each group as numbers: its text, the place of its word in `words` (-1: not there), then its own numbers.
+
+    >>> numbered(read_groups(["a 1 2 b 3 4", "c 5 6"], 3, 0), pd.Index(["b", "a"], dtype=object)).tolist()
+    [[0.0, 1.0, 1.0, 2.0], [0.0, 0.0, 3.0, 4.0], [1.0, -1.0, 5.0, 6.0]]
+    """
+    places = words.get_indexer(pd.Index(groups.words, dtype=object))
+    return np.column_stack([groups.texts.astype(float), places.astype(float), groups.numbers])
+
+
 def _count(text: str, any_blanks: bool) -> int:
     if any_blanks:
         return len(text.split())

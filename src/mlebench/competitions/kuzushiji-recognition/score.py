@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from mlebench.cell_formats.labelled_boxes import Groups, read_groups
+from mlebench.cell_formats.labelled_boxes import numbered, read_groups
 from mlebench.cells import as_text
 from mlebench.metrics.detection import point_f1_score
 from mlebench.submission import Problem, row_problem
@@ -30,9 +29,4 @@ def score(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
     boxes = read_groups(as_text(answers["labels"]).to_list(), 5, 0, any_blanks=True)
     points = read_groups(as_text(predicted).to_list(), 3, 0)
     codes = pd.Index(sorted(set(boxes.words)), dtype=object)
-    return point_f1_score(_numbered(boxes, codes), _numbered(points, codes))
-
-
-def _numbered(groups: Groups, codes: pd.Index) -> np.ndarray:
-    """Page, number of the code (-1 if no box has it), and the numbers."""
-    return np.column_stack([groups.texts, codes.get_indexer(pd.Index(groups.words, dtype=object)), groups.numbers])
+    return point_f1_score(numbered(boxes, codes), numbered(points, codes))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from mlebench.cell_formats.labelled_boxes import Groups, read_groups
+from mlebench.cell_formats.labelled_boxes import Groups, numbered, read_groups
 from mlebench.cells import as_text
 from mlebench.metrics.detection import FloatArray, mean_step_average_precision_score
 
@@ -27,14 +27,9 @@ def _boxes(submission: pd.DataFrame, answers: pd.DataFrame) -> tuple[FloatArray,
     paired = submission.set_index("id")["PredictionString"].loc[answers["id"]]
     true, predicted = _groups(answers["PredictionString"]), _groups(paired)
     classes = pd.Index(sorted(set(true.words)), dtype=object)
-    y_pred = _numbered(predicted, classes)
-    return np.delete(_numbered(true, classes), 2, axis=1), y_pred[y_pred[:, 1] >= 0]
+    y_pred = numbered(predicted, classes)
+    return np.delete(numbered(true, classes), 2, axis=1), y_pred[y_pred[:, 1] >= 0]
 
 
 def _groups(texts: pd.Series) -> Groups:
     return read_groups(as_text(texts).to_list(), 6, 0, any_blanks=True)
-
-
-def _numbered(groups: Groups, classes: pd.Index) -> FloatArray:
-    labels = classes.get_indexer(pd.Index(groups.words, dtype=object))
-    return np.column_stack([groups.texts.astype(float), labels.astype(float), groups.numbers])
