@@ -241,8 +241,8 @@ def test_no_competition_is_known_by_its_name():
 
 
 def test_what_was_handed_in_stands_when_time_is_over(place, tmp_path):
-    _, sample = write_river(tmp_path / "data", rows=30_000)
-    done = place.run("baseline", tmp_path / "data", TIME_LIMIT_SECS="3")
+    _, sample = write_river(tmp_path / "data", rows=300_000)
+    done = place.run("baseline", tmp_path / "data", TIME_LIMIT_SECS="2")
     assert done.returncode == 0, done.stderr
     assert "stopped after" in done.stdout
     assert len(pd.read_csv(place.submission)) == len(sample)
