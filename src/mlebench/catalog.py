@@ -61,8 +61,7 @@ def get(competition_id: str, folders: tuple[Path, ...] = ()) -> Competition:
 def in_all_editions(folders: tuple[Path, ...] = ()) -> list[Competition]:
     """All competitions, those that edition v2 changes in both editions."""
     known = competitions(folders).values()
-    changed = [competition.in_edition("v2") for competition in known if competition.differs_in_v2]
-    return sorted([*known, *changed], key=lambda competition: (competition.id, competition.edition))
+    return [competition.in_edition(edition) for competition in known for edition in competition.editions]
 
 
 def split(name: str, folders: tuple[Path, ...] = ()) -> list[Competition]:

@@ -125,6 +125,11 @@ class Competition:
         return find_leaderboard(self.id, self.folder, not self.metric.higher_is_better)
 
     @property
+    def editions(self) -> tuple[str, ...]:
+        """The editions that differ: all of them, or v1 alone."""
+        return tuple(REVISIONS) if self.differs_in_v2 else ("v1",)
+
+    @property
     def revision(self) -> str:
         """The edition with its revision, as results name it: "v1", "v2.1"."""
         return REVISIONS[self.edition]
@@ -269,18 +274,23 @@ def _load_module(competition_id: str, path: Path) -> ModuleType:
         if not path.is_file():
             raise CompetitionError(f"competition {competition_id} has no {path.name} in {path.parent}")
         name = f"mlebench_competition_{competition_id.replace('-', '_')}_{path.stem}"
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module  # dataclasses look there for the names in annotations
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[name]
-            raise
-        _MODULES[path] = module
+        _MODULES[path] = import_file(path, name)
     return _MODULES[path]
+
+
+def import_file(path: Path, name: str) -> ModuleType:
+    """Run the Python file `path` as the module `name`."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look there for the names in annotations
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
 
 
 def load_competition(folder: Path, edition: str = "v1") -> Competition:

@@ -7,7 +7,6 @@ Chance is what its own predictions reach when they are dealt out to the test ids
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mlebench.competition import import_file
 from mlebench.dataset import Dataset
 from mlebench.errors import InvalidSubmission, UsageError
 from mlebench.grading import score_submission
@@ -70,11 +70,7 @@ def find_probes(folder: Path) -> dict[str, Exploit]:
 
 
 def _load(path: Path) -> Exploit:
-    spec = importlib.util.spec_from_file_location(f"mlebench_probe_{path.stem.replace('-', '_')}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = import_file(path, f"mlebench_probe_{path.stem.replace('-', '_')}")
     if not hasattr(module, "exploit"):
         raise UsageError(f"{path} is no leak probe: it has no function exploit(public)")
     return module.exploit

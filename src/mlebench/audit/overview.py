@@ -15,7 +15,7 @@ from typing import TypeVar
 from mlebench import catalog
 from mlebench.audit.leaks import find_probes, reach
 from mlebench.checks import CheckResult, check_competition
-from mlebench.competition import Competition
+from mlebench.competition import REVISIONS, Competition
 from mlebench.dataset import Dataset
 from mlebench.errors import UsageError
 from mlebench.preparation.engine import prepare
@@ -25,7 +25,6 @@ from mlebench.runs.store import AttemptFolder, attempts, read_config, read_objec
 
 DEFAULT_PROBES = Path(__file__).parents[3] / "tests" / "leaks"
 TIME_LIMIT = 300.0  # seconds of the baseline on one twin
-EDITIONS = ("v1", "v2")
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -71,10 +70,6 @@ class Overview:
     probes: list[Probed] = field(default_factory=list)
     attempts: list[Attempted] = field(default_factory=list)
 
-    def add(self, item: Checked) -> None:
-        """Count one more competition in one edition."""
-        self.checked.append(item)
-
     @property
     def good(self) -> bool:
         """Whether no check failed, each probe shows what it should, and the baseline's submissions are valid."""
@@ -110,11 +105,7 @@ class Overview:
 
 def check_all(competitions: Sequence[Competition], workers: int | None = None) -> Iterator[Checked]:
     """All checks on all competitions in each edition they have, in parallel processes, in order."""
-    jobs = [
-        (competition.folder, edition)
-        for competition in competitions
-        for edition in EDITIONS[: 1 + competition.differs_in_v2]
-    ]
+    jobs = [(competition.folder, edition) for competition in competitions for edition in competition.editions]
     yield from _in_processes(_check_job, jobs, workers)
 
 
@@ -139,7 +130,7 @@ def _probe_job(job: tuple[Path, Path]) -> Probed:
     exploit = find_probes(probes)[competition.id]
     with TemporaryDirectory(prefix="mlebench-probe-") as scratch:
         found = []
-        for edition in EDITIONS:
+        for edition in REVISIONS:
             dataset = Dataset(competition.in_edition(edition), Path(scratch))
             prepare(dataset, Synthetic())
             found.append(reach(exploit, dataset))

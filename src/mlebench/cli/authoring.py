@@ -87,7 +87,7 @@ def check(
         probes = DEFAULT_PROBES
     overview = Overview(len(chosen))
     for item in check_all(chosen, workers):
-        overview.add(item)
+        overview.checked.append(item)
         if not as_json:
             _print_checked(item, everything)
     if probes:

@@ -48,7 +48,7 @@ def _row(competition: Competition) -> list[str]:
         competition.complexity,
         competition.category,
         f"{board.teams:,} teams" if board else "",
-        "v1, v2" if competition.differs_in_v2 else "v1",
+        ", ".join(competition.editions),
         f"{competition.metric.title} ({'higher' if competition.metric.higher_is_better else 'lower'})",
     ]
 
@@ -71,7 +71,7 @@ def _summary(competition: Competition) -> dict[str, Any]:
         "higher_is_better": competition.metric.higher_is_better,
         "teams": board.teams if board else None,
         "issues": len(competition.issues),
-        "editions": ["v1", "v2"] if competition.differs_in_v2 else ["v1"],
+        "editions": list(competition.editions),
         "folder": str(competition.folder),
     }
 
