@@ -9,7 +9,7 @@ import click
 
 from mlebench import catalog
 from mlebench.cli import COMMANDS, main
-from mlebench.competition import Competition, Issue
+from mlebench.competition import REVISIONS, Competition, Issue
 from mlebench.files import write_text
 from mlebench.leaderboard import medal_positions
 
@@ -146,8 +146,8 @@ def editions_page() -> str:
         "to it. Edition **v2** corrects what can be corrected without making another task of it: leaks are closed, "
         "faulty divisions mended, graders that reward garbage or pair rows wrongly put right. It is chosen with "
         "`--edition v2` (of `prepare`, `run`, `validate`, `grade`, `grade-sample` and `show`), and carries a revision, "
-        "now `v2.1`, that changes whenever its scores stop being comparable. Scores of the two editions are never "
-        "put together.",
+        f"now `{REVISIONS['v2']}`, that changes whenever its scores stop being comparable. Scores of the two "
+        "editions are never put together.",
         f"{changed} of {len(catalog.competitions())} competitions differ; their data stand in `prepared-v2/`, where "
         "files that both editions have are links to the same content. The others share one folder. Faults that v2 "
         "leaves alone are listed too, so that a reader can judge a result.",

@@ -10,7 +10,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -234,19 +233,13 @@ def _files(prepared: Path) -> list[str]:
 
 def _checksums(prepared: Path, paths: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Size and blake3 of every file, computed in parallel."""
+    from blake3 import blake3
+
+    def facts(path: str) -> dict[str, Any]:
+        file = prepared / path
+        size = file.stat().st_size
+        content = blake3(file.read_bytes()) if size < 1 << 20 else blake3().update_mmap(file)
+        return {"size": size, "blake3": content.hexdigest()}
+
     paths = list(paths)
-    with (
-        progress.step("computing checksums", len(paths)) as done,
-        ThreadPoolExecutor(os.cpu_count() or 1) as pool,
-    ):
-
-        def facts(path: str) -> dict[str, Any]:
-            from blake3 import blake3
-
-            file = prepared / path
-            size = file.stat().st_size
-            content = blake3(file.read_bytes()) if size < 1 << 20 else blake3().update_mmap(file)
-            done()
-            return {"size": size, "blake3": content.hexdigest()}
-
-        return dict(zip(paths, pool.map(facts, paths, chunksize=64), strict=True))
+    return dict(zip(paths, progress.in_threads("computing checksums", facts, paths), strict=True))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -31,17 +29,8 @@ def lookalikes(pictures: Sequence[Path], limit: float = 4.0) -> np.ndarray:
 
 def _thumbnails(pictures: Sequence[Path]) -> np.ndarray:
     """Grey levels, float32, shape (pictures, 256)."""
-    with (
-        progress.step("looking for pictures that are the same", len(pictures)) as done,
-        ThreadPoolExecutor(os.cpu_count() or 1) as pool,
-    ):
-
-        def thumbnail(path: Path) -> np.ndarray:
-            found = _thumbnail(path)
-            done()
-            return found
-
-        return np.array(list(pool.map(thumbnail, pictures)), dtype=np.float32).reshape(len(pictures), _SIDE**2)
+    found = progress.in_threads("looking for pictures that are the same", _thumbnail, pictures)
+    return np.array(found, dtype=np.float32).reshape(len(pictures), _SIDE**2)
 
 
 def _thumbnail(path: Path) -> np.ndarray:

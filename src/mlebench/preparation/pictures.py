@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from mlebench.errors import PreparationError
@@ -16,14 +14,7 @@ def picture_hashes(paths: Sequence[Path], text: str = "comparing pictures") -> l
 
     Raises PreparationError that names a file which is no picture.
     """
-    with progress.step(text, len(paths)) as done, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-
-        def one(path: Path) -> str:
-            found = _picture_hash(path)
-            done()
-            return found
-
-        return list(pool.map(one, paths))
+    return progress.in_threads(text, _picture_hash, paths)
 
 
 def _picture_hash(path: Path) -> str:

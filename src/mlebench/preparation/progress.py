@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class Display(Protocol):
@@ -57,3 +61,17 @@ def step(text: str, total: int) -> Iterator[Step]:
     finally:
         if display:
             display.finish(handle)
+
+
+def in_threads(text: str, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """What `function` returns for each item, in order; a step of as many units, worked on by all processors."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with step(text, len(items)) as done, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+
+        def one(item: Item) -> Result:
+            result = function(item)
+            done()
+            return result
+
+        return list(pool.map(one, items))
