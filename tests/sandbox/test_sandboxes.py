@@ -95,7 +95,7 @@ class _Broken:
     def unavailable(self):
         return None
 
-    def run(self, world, command, limits, output):  # noqa: ARG002
+    def run(self, world, command, limits, output, observer=None):  # noqa: ARG002
         output.write_text("{}\n")
         return Outcome("completed", 0, 0.1, 0, 0)
 

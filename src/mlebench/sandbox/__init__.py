@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -26,7 +26,10 @@ class World:
     Inside stand `/home/data` (read-only), `/home/submission`, `/home/code`, `/home/logs` (writable, kept),
     `/home/agent` (read-only), and the read-only files of `home_files` below `/home`, which may take the place
     of one of `data`. Each port of `sockets` listens on the inside's localhost and leads to a Unix socket of the
-    host. `python` is the prefix of a Python environment that must work inside under the same path (read-only).
+    host. `python` is the prefix of a Python environment that must work inside under the same path (read-only), as
+    must those of other programs, `software`; their `bin` come first on PATH. `root` is a folder with the tree of a
+    whole system that takes the place of the host's, `image` the name of one for engines of containers.
+    `/home/notices` shows what is put into the folder `notices` meanwhile.
     """
 
     data: Path
@@ -38,6 +41,11 @@ class World:
     sockets: Mapping[int, Path] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)  # nothing else of the host's is passed on
     python: Path | None = None
+    software: Sequence[Path] = ()
+    root: Path | None = None
+    image: str | None = None
+    notices: Path | None = None
+    warning_signal: str | None = None  # what the agent's first process gets when time runs short: "SIGUSR1"
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,9 @@ class Limits:
     processes: int | None = None  # processes and threads
     disk_bytes: int | None = None  # of submission, code, logs and scratch together
     cpus: Sequence[int] | None = None  # which processors
+    gpus: Sequence[int] = ()  # which of NVIDIA's devices
     grace_seconds: float = 10  # between SIGTERM and SIGKILL
+    warning_seconds: float | None = None  # so long before the end of time comes the world's warning signal
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,21 @@ class Outcome:
     peak_memory_bytes: int
     peak_disk_bytes: int
     message: str = ""  # for the person who reads the report
+    memory_kills: int = 0  # children that were killed because all together used too much memory
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a program uses at one moment; `disk_bytes` is the last whole measurement."""
+
+    seconds: float  # since its start
+    cpu_seconds: float  # of all its processes that live or were seen
+    memory_bytes: int
+    disk_bytes: int
+    processes: int  # and threads
+
+
+Observer = Callable[[Sample], tuple[str, str] | None]  # returns an end and its reason to stop the program
 
 
 class Sandbox(Protocol):
@@ -73,13 +98,17 @@ class Sandbox(Protocol):
         """Why this machine can't use it and what to do about it; None if it can."""
         ...
 
-    def run(self, world: World, command: Sequence[str], limits: Limits, output: Path) -> Outcome:
+    def run(
+        self, world: World, command: Sequence[str], limits: Limits, output: Path, observer: Observer | None = None
+    ) -> Outcome:
         """Run `command` until it ends or breaks a limit, kill all that it left behind, say how it ended.
 
         `command` is in terms of the inside. What it prints goes to the file `output` (bounded in size).
         Working directory: `/home/code`. SandboxError if the sandbox itself fails. Ends of its own: completed
-        (exit code 0), agent-error (another code), timeout, out-of-memory, disk-full. An exception raised in
-        the calling thread (KeyboardInterrupt for one) leaves no process behind.
+        (exit code 0), agent-error (another code), timeout, out-of-memory, disk-full, and what `observer` returns:
+        it is called a few times a second with what is used, and ends the program as the time limit does, with
+        SIGTERM first. An exception raised in the calling thread (KeyboardInterrupt for one) or by `observer` leaves
+        no process behind.
         """
         ...
 

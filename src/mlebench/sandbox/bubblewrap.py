@@ -14,33 +14,32 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import IO
 
 from mlebench.errors import SandboxError
-from mlebench.sandbox import Limits, Outcome, World
+from mlebench.sandbox import Limits, Observer, Outcome, World
 from mlebench.sandbox.launcher import AGENT
 from mlebench.sandbox.processes import send
 from mlebench.sandbox.watch import Watched, environment, scratch_folder, watch
 
 HERE = Path(__file__).parent
 RUN = "/run/mlebench"
-HOST_FILES = (  # all else of /etc stays outside
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-    "/etc/alternatives",
-    "/etc/fonts",
-    "/etc/localtime",
-    "/etc/mime.types",
-    "/etc/ssl/certs",
-    "/nix/store",
-    "/sys/devices/system/cpu",
-    "/sys/devices/system/node",
+SYSTEM_FILES = (  # all else of /etc stays outside
+    "etc/ld.so.cache",
+    "etc/ld.so.conf",
+    "etc/ld.so.conf.d",
+    "etc/alternatives",
+    "etc/fonts",
+    "etc/localtime",
+    "etc/mime.types",
+    "etc/ssl/certs",
+    "nix/store",
 )
+MACHINE_FILES = ("/sys/devices/system/cpu", "/sys/devices/system/node")
 ETC = {
     "passwd": f"root:x:0:0::/:/bin/false\nagent:x:{AGENT}:{AGENT}::/tmp/home:/bin/sh\n",
     "group": f"root:x:0:\nagent:x:{AGENT}:\n",
@@ -60,7 +59,9 @@ class Bubblewrap:
         """Why this machine can't use it and what to do about it; None if it can."""
         return _unavailable()
 
-    def run(self, world: World, command: Sequence[str], limits: Limits, output: Path) -> Outcome:
+    def run(
+        self, world: World, command: Sequence[str], limits: Limits, output: Path, observer: Observer | None = None
+    ) -> Outcome:
         """Run `command` inside; see `mlebench.sandbox.Sandbox.run`.
 
         The calling thread must live until then, and does, for it waits: the kernel kills the sandbox when the
@@ -96,8 +97,8 @@ class Bubblewrap:
                 os.close(tell)
             with os.fdopen(told) as news:
                 inmates = _Inmates(process, news.fileno())
-                watched = Watched(process, ready, writable, inmates.kill, inmates.shared_memory)
-                return watch(watched, limits, output)
+                watched = Watched(process, ready, writable, inmates.kill, 3, inmates.shared_memory)
+                return watch(watched, limits, output, world.warning_signal, observer)
 
 
 class _Inmates:
@@ -168,7 +169,8 @@ def _inside_command(world: World, command: Sequence[str], limits: Limits, ready:
         "user": AGENT if _is_real_root() else None,
         "ready": ready,
     }
-    return [_own_python(), "-I", "-S", f"{RUN}/relay.py", json.dumps(settings), *command]
+    python = _own_python() if world.root is None else "/usr/bin/python3"
+    return [python, "-I", "-S", f"{RUN}/relay.py", json.dumps(settings), *command]
 
 
 def _kernel_limits(limits: Limits) -> dict[str, int]:
@@ -202,39 +204,43 @@ def _argument_file(options: Sequence[str]) -> IO[bytes]:
 
 
 def _world_options(world: World, scratch: Path, limits: Limits) -> list[str]:
-    options = [*_isolation(), *_system_options(limits)]
+    options = [*_isolation(), *_system_options(world.root or Path("/"), limits)]
     for name in ("/tmp", "/var/tmp"):  # one folder; no link, for a Python environment may lie below either
         options += [*_parents(Path(name)), "--bind", str(scratch / "tmp"), name]
     for name in ETC:
         options += ["--ro-bind", str(scratch / name), f"/etc/{name}"]
-    for prefix in _python_prefixes(world.python):
+    for prefix in _prefixes(world):
         options += [*_parents(prefix), "--ro-bind", str(prefix), str(prefix)]
     options += ["--perms", "0755", "--dir", "/home"]
     for name in ("data", "agent"):
         options += ["--ro-bind", str(getattr(world, name)), f"/home/{name}"]
     for name in ("submission", "code", "logs"):
         options += ["--bind", str(getattr(world, name)), f"/home/{name}"]
+    if world.notices is not None:
+        options += ["--ro-bind", str(world.notices), "/home/notices"]
     for name, file in world.home_files.items():
         options += ["--ro-bind", str(file), f"/home/{name}"]
     options += [*_parents(Path(RUN, "x")), "--ro-bind", str(HERE / "relay.py"), f"{RUN}/relay.py"]
     for port, socket in world.sockets.items():
         options += ["--ro-bind", str(socket), f"{RUN}/{port}.sock"]
-    options += _gpu_options(world.environment)
+    options += _gpu_options(limits.gpus)
     # What bwrap made itself lies in memory, without bound: nobody may write there.
     return [*options, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/home/code"]
 
 
-def _system_options(limits: Limits) -> list[str]:
-    options = ["--perms", "0755", "--dir", "/etc", "--ro-bind", "/usr", "/usr"]
+def _system_options(root: Path, limits: Limits) -> list[str]:
+    """The programs and libraries of the system whose tree is `root`, and the devices."""
+    options = ["--perms", "0755", "--dir", "/etc", "--ro-bind", str(root / "usr"), "/usr"]
     for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
-        path = Path("/", name)
+        path = root / name
         if path.is_symlink():
-            options += ["--symlink", str(path.readlink()), str(path)]
+            options += ["--symlink", str(path.readlink()), f"/{name}"]
         elif path.is_dir():
-            options += ["--ro-bind", str(path), str(path)]
-    for path in HOST_FILES:
-        if Path(path).exists():
-            options += [*_parents(Path(path)), "--ro-bind", path, path]
+            options += ["--ro-bind", str(path), f"/{name}"]
+    for path in (*(root / name for name in SYSTEM_FILES), *map(Path, MACHINE_FILES)):
+        if path.exists():
+            inside = Path("/", path.relative_to(root if path.is_relative_to(root) else "/"))
+            options += [*_parents(inside), "--ro-bind", str(path), str(inside)]
     shared = DEFAULT_SHARED_MEMORY if limits.memory_bytes is None else max(limits.memory_bytes // 2, 1 << 20)
     options += ["--proc", "/proc", "--dev", "/dev"]
     return [*options, "--perms", "1777", "--size", str(shared), "--tmpfs", "/dev/shm"]
@@ -248,32 +254,42 @@ def _parents(path: Path) -> list[str]:
     return found
 
 
-def _python_prefixes(prefix: Path | None) -> list[Path]:
-    """Folders that must be there for the agent's environment and for our relay; nested ones once."""
-    wanted = [Path(_own_python()).parent.parent]
-    if prefix is not None:
-        wanted += [prefix.absolute(), Path(os.path.realpath(prefix / "bin" / "python3")).parent.parent]
-        with suppress(OSError):
-            for line in (prefix / "pyvenv.cfg").read_text().splitlines():
-                name, _, value = line.partition("=")
-                if name.strip() == "home":  # links in bin/ may go through here
-                    wanted.append(Path(value.strip()).parent)
+def _prefixes(world: World) -> list[Path]:
+    """Folders that must be there for the agent's programs and for our relay; nested ones once."""
+    wanted = [] if world.root is not None else [Path(_own_python()).parent.parent]
+    for prefix in [*([world.python] if world.python else []), *world.software]:
+        wanted += [prefix.absolute(), *([] if world.root is not None else _interpreters(prefix))]
     home = Path.home()
     found: list[Path] = []
     for path in sorted(set(wanted)):
         if path in (home, home / ".local", *home.parents):
-            raise SandboxError(f"the Python environment {path} would show {home} to the agent; use one of its own")
+            raise SandboxError(f"the environment {path} would show {home} to the agent; use one of its own")
         if not any(path.is_relative_to(known) for known in (Path("/usr"), *found)):
             found.append(path)
     return found
 
 
-def _gpu_options(environment: Mapping[str, str]) -> list[str]:
-    """NVIDIA's devices, if the environment names any as visible."""
-    if environment.get("CUDA_VISIBLE_DEVICES", "-1") in ("", "-1"):
+def _interpreters(prefix: Path) -> list[Path]:
+    """Where the Python of a virtual environment is installed, and where links to it may go through."""
+    if not (prefix / "bin" / "python3").exists():
         return []
+    found = [Path(os.path.realpath(prefix / "bin" / "python3")).parent.parent]
+    with suppress(OSError):
+        for line in (prefix / "pyvenv.cfg").read_text().splitlines():
+            name, _, value = line.partition("=")
+            if name.strip() == "home":
+                found.append(Path(value.strip()).parent)
+    return found
+
+
+def _gpu_options(gpus: Sequence[int]) -> list[str]:
+    """NVIDIA's devices: those that were given to the attempt, and what all share."""
+    if not gpus:
+        return []
+    devices = [Path(f"/dev/nvidia{number}") for number in gpus]
+    devices += [path for path in sorted(Path("/dev").glob("nvidia[-c]*")) if path.exists()]
     options = []
-    for device in sorted(Path("/dev").glob("nvidia*")):
+    for device in devices:
         options += ["--dev-bind", str(device), str(device)]
     return options
 
@@ -289,7 +305,8 @@ def _require_readable(world: World) -> None:
     """Under root the agent is another user, to whom its world must be readable."""
     if not _is_real_root():
         return
-    for path in (world.data, world.agent, *world.home_files.values(), *_python_prefixes(world.python)):
+    notices = [] if world.notices is None else [world.notices]
+    for path in (world.data, world.agent, *notices, *world.home_files.values(), *_prefixes(world)):
         needed = 0o005 if path.is_dir() else 0o004
         if path.stat().st_mode & needed != needed:
             raise SandboxError(f"{path} must be readable to all: chmod -R a+rX '{path}'")

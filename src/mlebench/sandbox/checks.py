@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from mlebench.errors import SandboxError
-from mlebench.sandbox import Limits, Outcome, Sandbox, World, find_sandbox
+from mlebench.sandbox import Limits, Observer, Outcome, Sample, Sandbox, World, find_sandbox
 from mlebench.sandbox.collect import collect_submission
 from mlebench.sandbox.processes import processes
 
@@ -91,7 +91,13 @@ class Ran:
 
 
 def run_code(
-    sandbox: Sandbox, folder: Path, code: str, limits: Limits | None = None, marker: str = "", **changes: Any
+    sandbox: Sandbox,
+    folder: Path,
+    code: str,
+    limits: Limits | None = None,
+    marker: str = "",
+    observer: Observer | None = None,
+    **changes: Any,
 ) -> Ran:
     """Run Python code as an agent in a new world, with `marker` on its command line.
 
@@ -100,7 +106,7 @@ def run_code(
     world = replace(make_world(folder, code), **changes)
     output = folder / "output.txt"
     command = ["python3", "/home/agent/main.py", marker]
-    outcome = sandbox.run(world, command, limits or Limits(20, grace_seconds=1), output)
+    outcome = sandbox.run(world, command, limits or Limits(20, grace_seconds=1), output, observer)
     return Ran(outcome, output.read_text(errors="replace"), world)
 
 
@@ -381,18 +387,82 @@ import os, sys, time
 shared = bytearray(os.urandom(1 << 20) * 60)
 for _ in range(5):
     if os.fork() == 0:
-        if os.environ["FILL"] == "yes":
-            own = bytearray(os.urandom(1 << 20) * 60)
-        time.sleep(60 if os.environ["FILL"] == "yes" else 1.5)
+        time.sleep(1.5)
         os._exit(0)
-time.sleep(60 if os.environ["FILL"] == "yes" else 1.5)
+if os.environ["FILL"] == "yes":
+    own = [os.urandom(1 << 20) for _ in range(200)]
+time.sleep(1.5)
 """
     limits = Limits(20, memory_bytes=200 * MEGABYTE, grace_seconds=1)
     ran = run_code(sandbox, folder / "fill", code, limits, environment={"FILL": "yes"})
     require((ran.outcome.end, ran.outcome.exit_code) == ("out-of-memory", None), (ran.outcome, ran.output))
     if sys.platform == "linux":
         ran = run_code(sandbox, folder / "share", code, limits, environment={"FILL": "no"})
-        require(ran.outcome.end == "completed", (ran.outcome, ran.output))
+        require(ran.outcome.end == "completed" and ran.outcome.memory_kills == 0, (ran.outcome, ran.output))
+
+
+def a_child_that_takes_too_much_memory_dies_first(sandbox: Sandbox, folder: Path) -> None:
+    """The agent itself lives on, hears of the child's death, and the outcome tells of it."""
+    code = """
+import subprocess, sys
+hog = "import os, time; x = [os.urandom(1 << 20) for _ in range(300)]; time.sleep(30)"
+child = subprocess.run([sys.executable, "-c", hog])
+print("child", child.returncode)
+"""
+    ran = run_code(sandbox, folder, code, Limits(20, memory_bytes=200 * MEGABYTE, grace_seconds=1))
+    require((ran.outcome.end, ran.output) == ("completed", "child -9\n"), (ran.outcome, ran.output))
+    require(ran.outcome.memory_kills >= 1, ran.outcome)
+
+
+def the_observer_sees_and_stops(sandbox: Sandbox, folder: Path) -> None:
+    """What is used is told meanwhile; an end that is returned comes with SIGTERM first."""
+    code = """
+import os, pathlib, signal, sys, time
+def tidy(*_):
+    pathlib.Path(os.environ["LOGS_DIR"], "tidied").touch()
+    sys.exit(0)
+signal.signal(signal.SIGTERM, tidy)
+hoard = [os.urandom(1 << 20) for _ in range(45)]
+open("file", "wb").write(bytes(3 << 20))
+end = time.monotonic() + 0.7
+while time.monotonic() < end: pass
+time.sleep(60)
+"""
+    samples: list[Sample] = []
+
+    def observe(sample: Sample) -> tuple[str, str] | None:
+        samples.append(sample)
+        return ("budget-spent", "as told") if sample.seconds > 2.5 else None
+
+    ran = run_code(sandbox, folder, code, Limits(20, grace_seconds=10), observer=observe)
+    require((ran.outcome.end, ran.outcome.message) == ("budget-spent", "as told"), (ran.outcome, ran.output))
+    require((ran.world.logs / "tidied").exists(), "there was no SIGTERM")
+    last = samples[-1]
+    require(last.memory_bytes > 40 * MEGABYTE and last.disk_bytes > 3 * MEGABYTE and last.processes >= 1, last)
+    require(0.5 < last.cpu_seconds < 2.5 + last.seconds, last)
+
+
+def time_running_short_is_told(sandbox: Sandbox, folder: Path) -> None:
+    """The agent's first process gets the signal that it asked for, and what is put into notices is seen."""
+    notices = folder / "notices"
+    notices.mkdir(parents=True)
+    code = """
+import os, pathlib, signal, subprocess, sys, time
+def warned(*_):
+    print("warned", pathlib.Path(os.environ["NOTICES_DIR"], "time.txt").read_text(), flush=True)
+    child.kill()
+    sys.exit(0)
+signal.signal(signal.SIGUSR1, warned)
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+time.sleep(60)
+"""
+
+    def observe(_: Sample) -> None:
+        (notices / "time.txt").write_text("one second left")
+
+    limits = Limits(6, warning_seconds=4, grace_seconds=1)
+    ran = run_code(sandbox, folder / "world", code, limits, notices=notices, warning_signal="SIGUSR1", observer=observe)
+    require((ran.outcome.end, ran.output) == ("completed", "warned one second left\n"), (ran.outcome, ran.output))
 
 
 def processes_are_limited(sandbox: Sandbox, folder: Path) -> None:
@@ -560,6 +630,9 @@ SANDBOX_CHECKS: tuple[Check, ...] = (
     time_is_limited,
     who_heeds_the_warning_ends_by_itself,
     memory_is_limited,
+    a_child_that_takes_too_much_memory_dies_first,
+    the_observer_sees_and_stops,
+    time_running_short_is_told,
     processes_are_limited,
     disk_is_limited,
     output_is_bounded,

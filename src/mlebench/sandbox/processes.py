@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_TICK = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class Process:
     parent: int
     threads: int
     resident_bytes: int
+    cpu_seconds: float = 0.0  # its own and that of the children it has waited for
+    born: float = 0.0  # on a clock of the machine's own
 
 
 def processes() -> dict[int, Process]:
@@ -37,7 +40,9 @@ def _from_proc() -> dict[int, Process]:
             with suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
                 # The name of the program stands in parentheses and may hold anything.
                 fields = file.read().rpartition(b")")[2].split()
-                found[int(name)] = Process(int(fields[1]), int(fields[17]), int(fields[21]) * _PAGE)
+                used = sum(map(int, fields[11:15])) / _TICK
+                resident = int(fields[21]) * _PAGE
+                found[int(name)] = Process(int(fields[1]), int(fields[17]), resident, used, int(fields[19]))
     return found
 
 
@@ -47,7 +52,8 @@ def _from_psutil() -> dict[int, Process]:
     found = {}
     for process in psutil.process_iter():
         with suppress(psutil.Error), process.oneshot():
-            found[process.pid] = Process(process.ppid(), process.num_threads(), process.memory_info().rss)
+            used, resident = sum(process.cpu_times()[:4]), process.memory_info().rss
+            found[process.pid] = Process(process.ppid(), process.num_threads(), resident, used, process.create_time())
     return found
 
 
@@ -61,6 +67,15 @@ def descendants(of: int, table: Mapping[int, Process]) -> list[int]:
         more = children.pop(open_ends.pop(), [])
         found += more
         open_ends += more
+    return found
+
+
+def eldest(of: int, generations: int, table: Mapping[int, Process]) -> int | None:
+    """The first-born child of the process `of`, its first-born child, and so on; None if there is none any more."""
+    found: int | None = of
+    for _ in range(generations):
+        children = [(process.born, pid) for pid, process in table.items() if process.parent == found]
+        found = min(children, default=(0, None))[1]
     return found
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from mlebench.sandbox import Limits, Outcome, World
+from mlebench.sandbox import Limits, Observer, Outcome, World
 from mlebench.sandbox.watch import FOLDERS, KILL_SECONDS, Watched, environment, scratch_folder, watch
 
 HERE = Path(__file__).parent
@@ -41,7 +41,9 @@ class Unsandboxed:
         """None: it works everywhere that Python does, but Windows."""
         return "it needs a POSIX system" if os.name != "posix" else None
 
-    def run(self, world: World, command: Sequence[str], limits: Limits, output: Path) -> Outcome:
+    def run(
+        self, world: World, command: Sequence[str], limits: Limits, output: Path, observer: Observer | None = None
+    ) -> Outcome:
         """Run `command` with paths rewritten; see `mlebench.sandbox.Sandbox.run`."""
         with scratch_folder() as scratch:
             for name in ("home", "tmp"):
@@ -64,7 +66,8 @@ class Unsandboxed:
                 raise
             finally:
                 os.close(say_ready)
-            return watch(Watched(process, ready, writable, lambda: _stop(process)), limits, output)
+            watched = Watched(process, ready, writable, lambda: _stop(process), generations=2)
+            return watch(watched, limits, output, world.warning_signal, observer)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -99,6 +102,8 @@ def _rewritten(values: Sequence[str], world: World) -> list[str]:
     """The values, those that are a path of the inside replaced by the host's."""
     places = {f"/home/{name}": getattr(world, name) for name in FOLDERS}
     places |= {f"/home/{name}": file for name, file in world.home_files.items()}
+    if world.notices is not None:
+        places["/home/notices"] = world.notices
     return [_rewrite(value, places) for value in values]
 
 

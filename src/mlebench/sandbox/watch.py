@@ -21,11 +21,20 @@ from pathlib import Path
 from typing import IO
 
 from mlebench.errors import SandboxError
-from mlebench.sandbox import Limits, Outcome, World
-from mlebench.sandbox.processes import Process, descendants, nameless_files, processes, proportional_bytes, send
+from mlebench.sandbox import Limits, Observer, Outcome, Sample, World
+from mlebench.sandbox.processes import (
+    Process,
+    descendants,
+    eldest,
+    nameless_files,
+    processes,
+    proportional_bytes,
+    send,
+)
 
 FOLDERS = ("data", "submission", "code", "logs", "agent")  # below /home
 VALIDATION_PORT = 5000
+GATEWAY_PORT = 5100
 PAUSE = 0.2  # seconds between samples
 SHARE = 9  # and at least so many times what a sample costs
 SLICE = 2000  # directory entries counted between two looks at the clock
@@ -43,6 +52,7 @@ class Watched:
 
     `process` is the outermost process, with its output in a pipe; all others descend from it. `ready` is the
     reading end of a pipe that says whether the program was reached. `kill` kills all its processes.
+    `generations` says how far below `process` the program itself is: its parent is the relay.
     `shared_memory` tells how much memory its in-memory file system holds.
     """
 
@@ -50,6 +60,7 @@ class Watched:
     ready: int
     folders: Sequence[Path]
     kill: Callable[[], None]
+    generations: int
     shared_memory: Callable[[], int] = lambda: 0
 
 
@@ -58,22 +69,25 @@ class _Use:
     """What the program uses, as far as it was seen."""
 
     tree: list[int] = field(default_factory=list)
-    tasks: int = 0
+    program: int | None = None  # its first process
+    last: Sample = field(default_factory=lambda: Sample(0, 0, 0, 0, 0))
     peak_memory: int = 0
     peak_disk: int = 0
+    memory_kills: int = 0
 
 
-def watch(watched: Watched, limits: Limits, output: Path) -> Outcome:
+def watch(watched: Watched, limits: Limits, output: Path, warning: str | None, observer: Observer | None) -> Outcome:
     """Wait until the program ends or breaks a limit, kill what is left of it, and say how it ended.
 
-    Raises SandboxError if the program was never reached, or if the machine itself runs out of memory or disk.
+    `warning` names the signal that the program gets when time runs short. Raises SandboxError if the program was
+    never reached, or if the machine itself runs out of memory or disk.
     """
     started = time.monotonic()
     use = _Use()
     try:
         with _captured(watched.process, output):
             try:
-                broken = _wait(watched, limits, use, started)
+                broken = _wait(watched, limits, use, started, warning, observer)
                 seconds = time.monotonic() - started
                 own_code = watched.process.poll()
             finally:
@@ -89,28 +103,39 @@ def watch(watched: Watched, limits: Limits, output: Path) -> Outcome:
     if broken is None:
         broken = ("completed", "") if own_code == 0 else ("agent-error", _code_message(own_code))
     end, message = broken
-    return Outcome(end, own_code, seconds, use.peak_memory, use.peak_disk, message)
+    return Outcome(end, own_code, seconds, use.peak_memory, use.peak_disk, message, use.memory_kills)
 
 
-def _wait(watched: Watched, limits: Limits, use: _Use, started: float) -> tuple[str, str] | None:
-    """The end and its reason if a limit is broken, else None."""
+def _wait(
+    watched: Watched, limits: Limits, use: _Use, started: float, warning: str | None, observer: Observer | None
+) -> tuple[str, str] | None:
+    """The end and its reason if a limit is broken or `observer` stops the program, else None."""
     deadline = started + limits.seconds
-    kill_at = None
+    warn_at = deadline - limits.warning_seconds if warning and limits.warning_seconds else None
+    stopped: tuple[str, str] | None = None
+    kill_at = deadline
     disk = _disk_use(watched.folders)
     pause = 0.02  # short programs end soon
-    while not _ended(watched.process, min(pause, max(0.0, (kill_at or deadline) - time.monotonic()))):
+    while not _ended(watched.process, min(pause, max(0.0, kill_at - time.monotonic()))):
         before = time.monotonic()
-        broken = _sample(watched, limits, use, disk)
+        broken = _sample(watched, limits, use, disk, before - started)
         if broken:
             return broken
-        now = time.monotonic()
-        if kill_at is None and now >= deadline:
-            send(signal.SIGTERM, use.tree)
-            kill_at = now + limits.grace_seconds
-        elif kill_at is not None and now >= kill_at:
+        if warning and warn_at is not None and before >= warn_at and use.program is not None:
+            send(signal.Signals[warning], [use.program])
+            warn_at = None
+        if stopped is None:
+            if before >= deadline:
+                stopped = ("timeout", f"the time limit of {limits.seconds:g} seconds was reached")
+            elif observer is not None:
+                stopped = observer(use.last)
+            if stopped is not None:
+                send(signal.SIGTERM, use.tree)
+                kill_at = time.monotonic() + limits.grace_seconds
+        elif before >= kill_at:
             break
-        pause = max(min(PAUSE, 2 * pause), SHARE * (now - before))
-    return None if kill_at is None else ("timeout", f"the time limit of {limits.seconds:g} seconds was reached")
+        pause = max(min(PAUSE, 2 * pause), SHARE * (time.monotonic() - before))
+    return stopped
 
 
 def _ended(process: subprocess.Popen[bytes], timeout: float) -> bool:
@@ -121,24 +146,44 @@ def _ended(process: subprocess.Popen[bytes], timeout: float) -> bool:
     return True
 
 
-def _sample(watched: Watched, limits: Limits, use: _Use, disk: Iterator[DiskUse | None]) -> tuple[str, str] | None:
+def _sample(
+    watched: Watched, limits: Limits, use: _Use, disk: Iterator[DiskUse | None], seconds: float
+) -> tuple[str, str] | None:
     """Look once at everything; the end and its reason if a limit is broken."""
     table = processes()
     use.tree = descendants(watched.process.pid, table)
-    use.tasks = sum(table[pid].threads for pid in use.tree)
+    use.program = eldest(watched.process.pid, watched.generations, table) or use.program
+    tasks = sum(table[pid].threads for pid in use.tree)
+    cpu = max(use.last.cpu_seconds, sum(table[pid].cpu_seconds for pid in use.tree))
     deleted, nameless = nameless_files(use.tree)
     memory = memory_use(use.tree, table, watched.shared_memory() + nameless, limits.memory_bytes)
     use.peak_memory = max(use.peak_memory, memory)
-    if limits.memory_bytes is not None and memory > limits.memory_bytes:
-        return "out-of-memory", f"{_megabytes(memory)} in use, {_megabytes(limits.memory_bytes)} allowed"
-    if limits.processes is not None and use.tasks > limits.processes + OVERHEAD_TASKS:
-        return "agent-error", f"{use.tasks:,} processes and threads, {limits.processes:,} allowed"
-    _require_reserves(watched.folders)
-    if (used := next(disk)) is not None:
+    used = next(disk)
+    if used is not None:
         used.size += deleted
         use.peak_disk = max(use.peak_disk, used.size)
-        return _disk_full(used, limits)
-    return None
+    use.last = Sample(seconds, cpu, memory, use.last.disk_bytes if used is None else used.size, tasks)
+    if limits.memory_bytes is not None and memory > limits.memory_bytes and not _kill_largest_child(use, table):
+        return "out-of-memory", f"{_megabytes(memory)} in use, {_megabytes(limits.memory_bytes)} allowed"
+    if limits.processes is not None and tasks > limits.processes + OVERHEAD_TASKS:
+        return "agent-error", f"{tasks:,} processes and threads, {limits.processes:,} allowed"
+    _require_reserves(watched.folders)
+    return None if used is None else _disk_full(used, limits)
+
+
+def _kill_largest_child(use: _Use, table: Mapping[int, Process]) -> bool:
+    """Kill what the program started and uses most memory, so that the program itself can go on; False if nothing is.
+
+    The next sample shows whether that was enough.
+    """
+    if use.program is None:
+        return False
+    children = [pid for pid in descendants(use.program, table) if table[pid].resident_bytes > 0]
+    if not children:
+        return False
+    send(signal.SIGKILL, [max(children, key=lambda pid: table[pid].resident_bytes)])
+    use.memory_kills += 1
+    return True
 
 
 def memory_use(tree: Collection[int], table: Mapping[int, Process], shared: int, limit: int | None) -> int:
@@ -310,9 +355,10 @@ def make_accessible(folders: Sequence[Path]) -> None:
 
 def environment(world: World, home: str, temporary: str) -> dict[str, str]:
     """What an agent finds in its environment, as paths of the inside."""
+    prefixes = [*([world.python] if world.python else []), *world.software]
     path = ["/usr/local/bin", "/usr/bin", "/bin"]
     found = {
-        "PATH": os.pathsep.join([str(world.python / "bin"), *path] if world.python else path),
+        "PATH": os.pathsep.join([*(str(prefix / "bin") for prefix in prefixes), *path]),
         "HOME": home,
         "TMPDIR": temporary,
         "LANG": "C.UTF-8",
@@ -323,6 +369,8 @@ def environment(world: World, home: str, temporary: str) -> dict[str, str]:
     }
     if "instructions.txt" in world.home_files:
         found["INSTRUCTIONS_FILE"] = "/home/instructions.txt"
+    if world.notices is not None:
+        found["NOTICES_DIR"] = "/home/notices"
     if VALIDATION_PORT in world.sockets:
         found["VALIDATION_URL"] = f"http://localhost:{VALIDATION_PORT}/validate"
     return {**found, **world.environment}
