@@ -17,6 +17,7 @@ from mlebench.errors import SandboxError
 from mlebench.sandbox import SANDBOXES, Limits, find_sandbox
 from mlebench.sandbox.checks import make_world
 from mlebench.services import validation
+from mlebench.services.serving import serve
 
 ID = "spaceship-titanic"
 SCRIPT = Path(validation.__file__).with_name("validate_submission.sh")
@@ -35,7 +36,7 @@ def service(public, tmp_path):
     log = tmp_path / "validations.jsonl"
     app = validation.make_app(catalog.get(ID), public, log, max_bytes=1 << 20)
     with (
-        validation.serve(app, socket),
+        serve(app, socket),
         httpx.Client(transport=httpx.HTTPTransport(uds=str(socket)), base_url="http://localhost:5000") as client,
     ):
         yield client, log, socket
@@ -136,7 +137,7 @@ def test_a_failure_of_ours_says_so_and_no_more(public, tmp_path, sample):
     broken = replace(catalog.get(ID), sample_submission_file="missing.csv")
     socket = Path("/tmp") / f"mlebench-{os.getpid()}-broken.sock"
     with (
-        validation.serve(validation.make_app(broken, public), socket),
+        serve(validation.make_app(broken, public), socket),
         httpx.Client(transport=httpx.HTTPTransport(uds=str(socket))) as client,
     ):
         answer = client.post("http://localhost/validate", files={"file": sample})
@@ -148,7 +149,7 @@ def test_a_failure_of_ours_says_so_and_no_more(public, tmp_path, sample):
 
 def test_a_path_that_is_too_long_is_explained(public, tmp_path):
     app = validation.make_app(catalog.get(ID), public)
-    with pytest.raises(SandboxError, match="limited"), validation.serve(app, tmp_path / ("x" * 120)):
+    with pytest.raises(SandboxError, match="limited"), serve(app, tmp_path / ("x" * 120)):
         pass
 
 

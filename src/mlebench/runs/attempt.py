@@ -24,6 +24,7 @@ from mlebench.runs.store import AttemptFolder, AttemptState, RunConfig, read_con
 from mlebench.sandbox import Limits, Outcome, World, find_sandbox
 from mlebench.sandbox.collect import collect_submission
 from mlebench.services import validation
+from mlebench.services.serving import serve
 
 VALIDATION_PORT = 5000
 
@@ -106,7 +107,7 @@ def _validation_service(competition: Competition, public: Path, log: Path) -> It
     """The service on a Unix socket, in a folder with a short name: such paths are limited to 107 bytes."""
     with tempfile.TemporaryDirectory(prefix="mlebench-", ignore_cleanup_errors=True) as folder:
         socket = Path(folder) / "validation.sock"
-        with validation.serve(validation.make_app(competition, public, log), socket):
+        with serve(validation.make_app(competition, public, log), socket):
             yield socket
 
 
