@@ -1,0 +1,128 @@
+"""Running a script with all that it starts, within the time that is left."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+KEPT = 500_000  # bytes of each stream, of its beginning and of its end
+_BLOCK = 1 << 16
+_SET_CHILD_SUBREAPER = 36
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a script ended. `exit_code` is None if it was stopped because its time was over."""
+
+    exit_code: int | None
+    seconds: float
+    output: str
+    errors: str
+
+
+def adopt_orphans() -> None:
+    """Have processes whose parent is gone become children of this one, so that none is lost from sight."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def run_script(script: Path, folder: Path, seconds: float) -> Ran:
+    """Run a Python script in `folder`; when it ends or its time is over, all it left running is killed.
+
+    An exception in this thread, as raised by a signal, leaves no process behind either.
+    """
+    start = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-u", os.path.relpath(script, folder)],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout
+    assert process.stderr
+    streams = [Ends(process.stdout), Ends(process.stderr)]
+    try:
+        exit_code: int | None = process.wait(max(0.0, seconds))
+    except subprocess.TimeoutExpired:
+        exit_code = None
+    finally:
+        kill_descendants(process)
+    output, errors = (stream.text() for stream in streams)
+    return Ran(exit_code, time.monotonic() - start, output, errors)
+
+
+def kill_descendants(process: subprocess.Popen[bytes]) -> None:
+    """Kill `process` and everything else below this one, until nothing is left."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)  # all there is to do where there is no /proc
+    while running := _descendants(os.getpid()):
+        for number in running:
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        process.poll()
+        _reap()
+        time.sleep(0.01)
+    process.wait()
+
+
+def _reap() -> None:
+    """Collect what died."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _descendants(ancestor: int) -> list[int]:
+    """The processes below `ancestor` that live."""
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            state, parent = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
+        except (OSError, ValueError):
+            continue  # it ended meanwhile
+        if state != "Z":
+            children.setdefault(int(parent), []).append(int(folder.name))
+    found, queue = [], [ancestor]
+    while queue:
+        below = children.get(queue.pop(), [])
+        found += below
+        queue += below
+    return found
+
+
+class Ends:
+    """Reads a stream to its end in a thread and keeps its beginning and its end."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._head = b""
+        self._tail = b""
+        self._dropped = 0
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def text(self) -> str:
+        """What was read, once the stream has ended."""
+        self._thread.join()
+        note = f"\n... {self._dropped} bytes left out ...\n".encode() if self._dropped else b""
+        return (self._head + note + self._tail).decode(errors="replace")
+
+    def _read(self) -> None:
+        with self._stream as stream:
+            while block := os.read(stream.fileno(), _BLOCK):
+                room = KEPT - len(self._head)
+                self._head += block[:room]
+                tail = self._tail + block[room:]
+                self._dropped += max(0, len(tail) - KEPT)
+                self._tail = tail[-KEPT:]
