@@ -1,0 +1,288 @@
+"""Environments as folders of the host: a virtual environment of Python and the packages of Node.js.
+
+A virtual environment can't be moved, so it is built where it will stand; what lacks a manifest is unfinished.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from mlebench.environments import Environment, digest_of, digest_of_file, environments_dir, roots
+from mlebench.environments.locks import base_files, base_sources, has_hashes, require_pinned
+from mlebench.environments.pythons import OLDEST, Interpreter, Node, find_interpreter, find_node, find_uv
+from mlebench.environments.software import Software
+from mlebench.environments.steps import BuildError, Say, Steps
+from mlebench.errors import UsageError
+from mlebench.files import remove_tree, write_json
+
+FORMAT = 1  # of the folder; a change makes all digests new
+_LIST_PACKAGES = """
+import json, platform
+from importlib.metadata import distributions
+print(json.dumps([platform.python_version(), sorted({f"{d.metadata['Name']}=={d.version}" for d in distributions()})]))
+"""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be built, from what, and where."""
+
+    software: Software
+    interpreter: Interpreter | None  # of the host
+    root: roots.Root | None  # or of a system of its own
+    node: Node | None
+
+    @property
+    def wish(self) -> dict[str, Any]:
+        """Everything that decides what the environment will be."""
+        software = self.software
+        return {
+            "format": FORMAT,
+            "python": asdict(self.interpreter) if self.interpreter else None,
+            "root": self.root.wish if self.root else None,
+            **contents(software),
+            "node": asdict(self.node) if self.node else None,
+        }
+
+    @property
+    def digest(self) -> str:
+        """Its name."""
+        return digest_of(self.wish)
+
+    @property
+    def folder(self) -> Path:
+        """Where it stands."""
+        return environments_dir() / self.digest
+
+    @property
+    def environment(self) -> Environment:
+        """What a sandbox needs to know of it."""
+        prefixes = [self.folder / "node"] if self.software.npm else []
+        if self.node and not self.node.prefix.is_relative_to("/usr"):
+            prefixes.append(self.node.prefix)
+        return Environment(self.digest, self.folder / "python", tuple(prefixes), self.root.tree if self.root else None)
+
+    def is_built(self) -> bool:
+        """Whether all of it is there."""
+        return (self.folder / "manifest.json").is_file() and (self.root is None or self.root.is_built())
+
+
+def contents(software: Software) -> dict[str, Any]:
+    """The packages that are asked for, by content: where the files lie is no matter."""
+    base = base_sources(software.base) if software.base else []
+    npm = [software.npm.with_name("package.json"), software.npm] if software.npm else []
+    return {
+        "base": [digest_of_file(path) for path in base],
+        "requirements": digest_of_file(software.requirements) if software.requirements else None,
+        "no_deps": list(software.no_deps),
+        "npm": [digest_of_file(path) for path in npm],
+    }
+
+
+def plan(software: Software) -> Plan:
+    """Choose the Python and the Node.js. Raises UsageError if this machine has none that suits."""
+    if software.requirements:
+        require_pinned(software.requirements)
+    interpreter = find_interpreter(software.python)
+    if interpreter is None and software.root is None:
+        raise UsageError(
+            f"{software.agent} needs Python {software.python or OLDEST}, and neither PATH nor uv has one that runs. "
+            'Install one ("uv python install" does), or name a Debian release that has it as `root` in [software].'
+        )
+    root = None
+    if interpreter is None and software.root is not None:
+        packages = [*software.root_packages, *(["nodejs"] if software.npm else [])]
+        root = roots.Root(software.root, tuple(sorted(packages)))
+    node = find_node() if software.npm and root is None else None
+    if software.npm and root is None and node is None:
+        raise UsageError(f"{software.agent} needs Node.js, and there is no `node` on PATH: install it")
+    return Plan(software, interpreter, root, node)
+
+
+def find(software: Software) -> Environment:
+    """The built environment. Raises UsageError if it isn't there."""
+    planned = plan(software)
+    if not planned.is_built():
+        raise UsageError(
+            f"the environment {planned.digest} of the agent {software.agent} is not built: "
+            f'"mlebench agents build {software.agent}" does it'
+        )
+    return planned.environment
+
+
+def build(software: Software, say: Say, force: bool = False) -> Environment:
+    """Build it unless it is there."""
+    planned = plan(software)
+    folder = planned.folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with locked(folder.with_suffix(".lock"), say):
+        if planned.is_built() and not force:
+            say(f"{folder} is there already")
+            return planned.environment
+        if planned.root is not None:
+            roots.build(planned.root, say)
+        remove(folder)
+        folder.mkdir()
+        _fill(planned, Steps(folder / "build.log", say))
+        say(f"built {folder}")
+    return planned.environment
+
+
+@contextmanager
+def locked(path: Path, say: Say) -> Iterator[None]:
+    """Hold a lock on a file, and say so if another process has it."""
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        say("another process builds it; waiting")
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def remove(folder: Path) -> None:
+    """Remove an environment; its manifest first, so that half of one never seems whole."""
+    if folder.is_dir():
+        folder.chmod(0o755)
+        (folder / "manifest.json").unlink(missing_ok=True)
+        subprocess.run(["chmod", "-R", "u+w", "--", folder], check=True)
+        remove_tree(folder)
+
+
+# --- what is done
+
+
+def _fill(planned: Plan, steps: Steps) -> None:
+    software, folder = planned.software, planned.folder
+    python = folder / "python"
+    installer = _Installer(planned, steps, python)
+    installer.make()
+    if software.base:
+        names, lock = base_files(software.base)
+        installer.install(f'installing the base "{software.base}"', "-r", str(names), "-c", str(lock))
+    if software.requirements:
+        options = ["-c", str(base_files(software.base)[1])] if software.base else []
+        if has_hashes(software.requirements):
+            options.append("--require-hashes")
+        installer.install(f"installing {software.requirements.name}", "-r", str(software.requirements), *options)
+    if software.no_deps:
+        installer.install(f"installing {', '.join(software.no_deps)}", "--no-deps", *software.no_deps)
+    installer.compile()
+    if software.npm:
+        _install_npm(software.npm, folder / "node", steps)
+    version, packages = installer.listing()
+    _protect(folder)
+    write_json(
+        folder / "manifest.json",
+        {
+            "digest": planned.digest,
+            "wish": planned.wish,
+            "python": version,
+            "packages": packages,
+            "root": str(planned.root.tree) if planned.root else None,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        },
+    )
+
+
+class _Installer:
+    """Makes and fills a virtual environment, with uv if it is there."""
+
+    def __init__(self, planned: Plan, steps: Steps, prefix: Path) -> None:
+        self._steps, self._prefix, self._root = steps, prefix, planned.root
+        self._python = planned.interpreter.executable if planned.interpreter else "/usr/bin/python3"
+        self._versions = planned.software.python or OLDEST
+        self._uv = find_uv()
+
+    def make(self) -> None:
+        """The empty environment."""
+        if self._uv:
+            command = [self._uv, "venv", "--no-project", "--no-python-downloads", "--python", self._python]
+        else:
+            command = [self._python, "-I", "-m", "venv"]
+        self._run("making a virtual environment", [*command, str(self._prefix)])
+        self._require_version()
+
+    def _require_version(self) -> None:
+        """The Python of a root is known only when it runs."""
+        from packaging.specifiers import SpecifierSet
+
+        version, _ = self.listing()
+        if not SpecifierSet(self._versions).contains(version, prereleases=True):
+            raise BuildError(
+                f"the agent needs Python {self._versions}, and the root has {version}: name a later release"
+            )
+
+    def install(self, what: str, *options: str) -> None:
+        """Install packages."""
+        python = str(self._prefix / "bin" / "python")
+        if self._uv:
+            command = [self._uv, "pip", "install", "--python", python]
+        else:
+            command = [python, "-I", "-m", "pip", "install", "--no-compile", "--no-input"]
+        self._run(what, [*command, *options], {"UV_LINK_MODE": "copy"} if self._root else {})
+
+    def compile(self) -> None:
+        """Byte code of all modules, for no sandbox can write it later; templates among them may not compile."""
+        python = self._prefix / "bin" / "python"
+        command = [str(python), "-I", "-m", "compileall", "-q", "-q", "-j", "0", str(self._prefix / "lib")]
+        with suppress(BuildError):
+            self._run("compiling", command)
+
+    def listing(self) -> tuple[str, list[str]]:
+        """The version of Python, and the packages with theirs."""
+        command = [str(self._prefix / "bin" / "python"), "-I", "-c", _LIST_PACKAGES]
+        version, packages = json.loads(self._run("", command).splitlines()[-1])
+        return version, packages
+
+    def _run(self, what: str, command: Sequence[str], environment: dict[str, str] | None = None) -> str:
+        if self._root is not None:
+            command = roots.inside(self._root.tree, command)
+        return self._steps.run(what, command, Path("/"), environment)
+
+
+def _install_npm(lock: Path, folder: Path, steps: Steps) -> None:
+    """The packages of a lock file; `bin` leads to their programs.
+
+    Scripts of packages run only if the agent's package.json names the package itself.
+    """
+    folder.mkdir()
+    for path in (lock.with_name("package.json"), lock):
+        (folder / path.name).write_bytes(path.read_bytes())
+    said = steps.run(
+        f"installing {lock.name}", ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder
+    )
+    if "EBADENGINE" in said:
+        steps.say(f"npm says that a package is made for another Node.js, see {steps.log}")
+    if named := packages_with_scripts(lock):
+        steps.run(f"setting up {', '.join(named)}", ["npm", "rebuild", *named], cwd=folder)
+    (folder / "node_modules" / ".bin").mkdir(parents=True, exist_ok=True)
+    (folder / "bin").symlink_to(Path("node_modules", ".bin"))
+
+
+def packages_with_scripts(lock: Path) -> list[str]:
+    """Packages that the agent's package.json names, and that have something to do at installation."""
+    packages = json.loads(lock.read_text(encoding="utf-8"))["packages"]
+    own = packages[""]
+    named = sorted({*own.get("dependencies", {}), *own.get("optionalDependencies", {})})
+    return [name for name in named if packages.get(f"node_modules/{name}", {}).get("hasInstallScript")]
+
+
+def _protect(folder: Path) -> None:
+    """An agent may be another user, and no agent may change what others use."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            subprocess.run(["chmod", "-R", "a+rX,a-w", "--", path], check=True)
+    folder.chmod(0o755)
