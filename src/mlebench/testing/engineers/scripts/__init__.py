@@ -1,0 +1,1 @@
+"""What the engineers write: scripts that run anywhere, as text. They are never imported."""
