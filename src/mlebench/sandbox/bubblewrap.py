@@ -21,25 +21,14 @@ from pathlib import Path
 from typing import IO
 
 from mlebench.errors import SandboxError
-from mlebench.sandbox import Limits, Observer, Outcome, World
+from mlebench.sandbox import Limits, Observer, Outcome, World, system
 from mlebench.sandbox.launcher import AGENT
 from mlebench.sandbox.processes import send
 from mlebench.sandbox.watch import Watched, environment, scratch_folder, watch
 
 HERE = Path(__file__).parent
 RUN = "/run/mlebench"
-SYSTEM_FILES = (  # all else of /etc stays outside
-    "etc/ld.so.cache",
-    "etc/ld.so.conf",
-    "etc/ld.so.conf.d",
-    "etc/alternatives",
-    "etc/fonts",
-    "etc/localtime",
-    "etc/mime.types",
-    "etc/ssl/certs",
-    "nix/store",
-)
-MACHINE_FILES = ("/sys/devices/system/cpu", "/sys/devices/system/node")
+MACHINE_FILES = (Path("/sys/devices/system/cpu"), Path("/sys/devices/system/node"))
 ETC = {
     "passwd": f"root:x:0:0::/:/bin/false\nagent:x:{AGENT}:{AGENT}::/tmp/home:/bin/sh\n",
     "group": f"root:x:0:\nagent:x:{AGENT}:\n",
@@ -47,7 +36,6 @@ ETC = {
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
 NEEDED_OPTIONS = ("--args", "--disable-userns", "--size", "--perms", "--info-fd")
-DEFAULT_SHARED_MEMORY = 4 << 30
 
 
 class Bubblewrap:
@@ -69,7 +57,8 @@ class Bubblewrap:
         """
         if reason := self.unavailable():
             raise SandboxError(reason)
-        _require_readable(world)
+        if system.is_real_root():
+            system.require_readable(world)
         with scratch_folder() as scratch:
             _fill_scratch(scratch)
             writable = [world.submission, world.code, world.logs, scratch / "tmp"]
@@ -135,28 +124,16 @@ class _Inmates:
 # --- how the sandbox is entered
 
 
-def _is_real_root() -> bool:
-    """Root of the machine, and not merely of a container's user namespace."""
-    if os.geteuid() != 0:
-        return False
-    return Path("/proc/self/uid_map").read_text().split() == ["0", "0", "4294967295"]
-
-
-def _own_python() -> str:
-    """The interpreter that runs our own scripts, outside any virtual environment."""
-    return os.path.realpath(sys.executable)
-
-
 def _launcher(folders: Sequence[Path]) -> list[str]:
-    if not _is_real_root():
+    if not system.is_real_root():
         return []
-    return [_own_python(), "-I", "-S", str(HERE / "launcher.py"), *map(str, folders), "--"]
+    return [system.own_python(), "-I", "-S", str(HERE / "launcher.py"), *map(str, folders), "--"]
 
 
 def _isolation() -> list[str]:
     options = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
     options += ["--hostname", "sandbox", "--die-with-parent", "--cap-drop", "ALL"]
-    if _is_real_root():  # the relay becomes the agent's user, and these are gone
+    if system.is_real_root():  # the relay becomes the agent's user, and these are gone
         return [*options, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     return [*options, "--unshare-user", "--disable-userns", "--uid", str(AGENT), "--gid", str(AGENT)]
 
@@ -166,11 +143,10 @@ def _inside_command(world: World, command: Sequence[str], limits: Limits, ready:
         "ports": {port: f"{RUN}/{port}.sock" for port in world.sockets},
         "limits": _kernel_limits(limits),
         "cpus": None if limits.cpus is None else list(limits.cpus),
-        "user": AGENT if _is_real_root() else None,
+        "user": AGENT if system.is_real_root() else None,
         "ready": ready,
     }
-    python = _own_python() if world.root is None else "/usr/bin/python3"
-    return [python, "-I", "-S", f"{RUN}/relay.py", json.dumps(settings), *command]
+    return [system.inner_python(world), "-I", "-S", f"{RUN}/relay.py", json.dumps(settings), *command]
 
 
 def _kernel_limits(limits: Limits) -> dict[str, int]:
@@ -209,7 +185,7 @@ def _world_options(world: World, scratch: Path, limits: Limits) -> list[str]:
         options += [*_parents(Path(name)), "--bind", str(scratch / "tmp"), name]
     for name in ETC:
         options += ["--ro-bind", str(scratch / name), f"/etc/{name}"]
-    for prefix in _prefixes(world):
+    for prefix in system.prefixes(world):
         options += [*_parents(prefix), "--ro-bind", str(prefix), str(prefix)]
     options += ["--perms", "0755", "--dir", "/home"]
     for name in ("data", "agent"):
@@ -230,20 +206,13 @@ def _world_options(world: World, scratch: Path, limits: Limits) -> list[str]:
 
 def _system_options(root: Path, limits: Limits) -> list[str]:
     """The programs and libraries of the system whose tree is `root`, and the devices."""
-    options = ["--perms", "0755", "--dir", "/etc", "--ro-bind", str(root / "usr"), "/usr"]
-    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
-        path = root / name
-        if path.is_symlink():
-            options += ["--symlink", str(path.readlink()), f"/{name}"]
-        elif path.is_dir():
-            options += ["--ro-bind", str(path), f"/{name}"]
-    for path in (*(root / name for name in SYSTEM_FILES), *map(Path, MACHINE_FILES)):
-        if path.exists():
-            inside = Path("/", path.relative_to(root if path.is_relative_to(root) else "/"))
-            options += [*_parents(inside), "--ro-bind", str(path), str(inside)]
-    shared = DEFAULT_SHARED_MEMORY if limits.memory_bytes is None else max(limits.memory_bytes // 2, 1 << 20)
-    options += ["--proc", "/proc", "--dev", "/dev"]
-    return [*options, "--perms", "1777", "--size", str(shared), "--tmpfs", "/dev/shm"]
+    options = ["--perms", "0755", "--dir", "/etc"]
+    for name, target in system.links(root).items():
+        options += ["--symlink", target, f"/{name}"]
+    for source, inside in (*system.parts(root), *((path, str(path)) for path in MACHINE_FILES if path.exists())):
+        options += [*_parents(Path(inside)), "--ro-bind", str(source), inside]
+    size = str(system.shared_memory(limits.memory_bytes))
+    return [*options, "--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", size, "--tmpfs", "/dev/shm"]
 
 
 def _parents(path: Path) -> list[str]:
@@ -251,34 +220,6 @@ def _parents(path: Path) -> list[str]:
     found = []
     for parent in list(reversed(path.parents))[1:]:
         found += ["--perms", "0755", "--dir", str(parent)]
-    return found
-
-
-def _prefixes(world: World) -> list[Path]:
-    """Folders that must be there for the agent's programs and for our relay; nested ones once."""
-    wanted = [] if world.root is not None else [Path(_own_python()).parent.parent]
-    for prefix in [*([world.python] if world.python else []), *world.software]:
-        wanted += [prefix.absolute(), *([] if world.root is not None else _interpreters(prefix))]
-    home = Path.home()
-    found: list[Path] = []
-    for path in sorted(set(wanted)):
-        if path in (home, home / ".local", *home.parents):
-            raise SandboxError(f"the environment {path} would show {home} to the agent; use one of its own")
-        if not any(path.is_relative_to(known) for known in (Path("/usr"), *found)):
-            found.append(path)
-    return found
-
-
-def _interpreters(prefix: Path) -> list[Path]:
-    """Where the Python of a virtual environment is installed, and where links to it may go through."""
-    if not (prefix / "bin" / "python3").exists():
-        return []
-    found = [Path(os.path.realpath(prefix / "bin" / "python3")).parent.parent]
-    with suppress(OSError):
-        for line in (prefix / "pyvenv.cfg").read_text().splitlines():
-            name, _, value = line.partition("=")
-            if name.strip() == "home":
-                found.append(Path(value.strip()).parent)
     return found
 
 
@@ -299,17 +240,6 @@ def _fill_scratch(scratch: Path) -> None:
     for name, text in ETC.items():
         (scratch / name).write_text(text)
         (scratch / name).chmod(0o644)
-
-
-def _require_readable(world: World) -> None:
-    """Under root the agent is another user, to whom its world must be readable."""
-    if not _is_real_root():
-        return
-    notices = [] if world.notices is None else [world.notices]
-    for path in (world.data, world.agent, *notices, *world.home_files.values(), *_prefixes(world)):
-        needed = 0o005 if path.is_dir() else 0o004
-        if path.stat().st_mode & needed != needed:
-            raise SandboxError(f"{path} must be readable to all: chmod -R a+rX '{path}'")
 
 
 # --- whether this machine can

@@ -446,6 +446,7 @@ def time_running_short_is_told(sandbox: Sandbox, folder: Path) -> None:
     """The agent's first process gets the signal that it asked for, and what is put into notices is seen."""
     notices = folder / "notices"
     notices.mkdir(parents=True)
+    told = notices / "time.txt"
     code = """
 import os, pathlib, signal, subprocess, sys, time
 def warned(*_):
@@ -458,7 +459,7 @@ time.sleep(60)
 """
 
     def observe(_: Sample) -> None:
-        (notices / "time.txt").write_text("one second left")
+        told.exists() or told.write_text("one second left")
 
     limits = Limits(6, warning_seconds=4, grace_seconds=1)
     ran = run_code(sandbox, folder / "world", code, limits, notices=notices, warning_signal="SIGUSR1", observer=observe)
