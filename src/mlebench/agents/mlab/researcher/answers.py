@@ -10,10 +10,10 @@ ENTRIES = ("Reflection", "Research Plan and Status", "Fact Check", "Thought", "A
 STOP = "Observation:"  # what comes after the answer is not for the model to write
 
 _ENTRY = re.compile(
-    r"^[ \t>#*_-]*(" + "|".join(sorted(ENTRIES, key=len, reverse=True)) + r")[ \t*_]*:[ \t*_]*",
+    r"^[ \t>#]*(?:\*\*|__)?(" + "|".join(sorted(ENTRIES, key=len, reverse=True)) + r")[ \t*_]*:[ \t*_]*",
     re.MULTILINE | re.IGNORECASE,
 )
-_STOP = re.compile(r"^[ \t>#*_-]*Observation[ \t*_]*:", re.MULTILINE | re.IGNORECASE)
+_STOP = re.compile(r"^[ \t>#]*(?:\*\*|__)?Observation[ \t*_]*:", re.MULTILINE | re.IGNORECASE)
 _FENCE = re.compile(r"^```[\w-]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
 
 
@@ -28,16 +28,17 @@ class InputError(Exception):
 def parse_answer(text: str, actions: Sequence[str]) -> dict[str, str]:
     """The six entries of an answer; the action under its exact name.
 
-    Where an entry comes more than once, as after a draft, the last complete round of entries counts; what stands
-    after `Observation:` is cut off. Raises AnswerError for a missing entry or an action that isn't in `actions`.
+    Of an entry that comes more than once, as after a draft, the last one counts; what stands after `Observation:` is
+    cut off. Raises AnswerError for a missing entry or an action that isn't in `actions`.
     """
     if stop := _STOP.search(text):
         text = text[: stop.start()]
     found: dict[str, str] = {}
     marks = list(_ENTRY.finditer(text))
-    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    for mark, end in zip(marks, ends, strict=False):
         name = next(entry for entry in ENTRIES if entry.lower() == mark[1].lower())
-        found[name] = text[mark.end() : following.start() if following else len(text)].strip()
+        found[name] = text[mark.end() : end].strip()
     missing = [name for name in ENTRIES if name not in found]
     if missing:
         raise AnswerError(f"these entries are missing: {', '.join(missing)}")

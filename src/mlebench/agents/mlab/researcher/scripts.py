@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Set
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +41,7 @@ def run_script(script: Path, folder: Path, seconds: float) -> Ran:
 
     An exception in this thread, as raised by a signal, leaves no process behind either.
     """
-    start = time.monotonic()
+    start, others = time.monotonic(), set(_below(os.getpid()))
     process = subprocess.Popen(
         [sys.executable, "-u", os.path.relpath(script, folder)],
         cwd=folder,
@@ -57,46 +58,41 @@ def run_script(script: Path, folder: Path, seconds: float) -> Ran:
     except subprocess.TimeoutExpired:
         exit_code = None
     finally:
-        kill_descendants(process)
+        _kill_all(process, others)
     output, errors = (stream.text() for stream in streams)
     return Ran(exit_code, time.monotonic() - start, output, errors)
 
 
-def kill_descendants(process: subprocess.Popen[bytes]) -> None:
-    """Kill `process` and everything else below this one, until nothing is left."""
+def _kill_all(process: subprocess.Popen[bytes], spared: Set[int]) -> None:
+    """Kill `process` and everything else below this one but `spared`, until nothing is left."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)  # all there is to do where there is no /proc
-    while running := _descendants(os.getpid()):
-        for number in running:
+    while living := [number for number, state in _below(os.getpid(), spared).items() if state != "Z"]:
+        for number in living:
             with suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
-        process.poll()
-        _reap()
         time.sleep(0.01)
     process.wait()
+    for number in _below(os.getpid(), spared):  # orphans that were adopted
+        with suppress(ChildProcessError):
+            os.waitpid(number, os.WNOHANG)
 
 
-def _reap() -> None:
-    """Collect what died."""
-    with suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-
-
-def _descendants(ancestor: int) -> list[int]:
-    """The processes below `ancestor` that live."""
-    children: dict[int, list[int]] = {}
+def _below(ancestor: int, spared: Set[int] = frozenset()) -> dict[int, str]:
+    """The processes below `ancestor` and their states, but `spared` and what is below these."""
+    children: dict[int, list[tuple[int, str]]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             state, parent = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
         except (OSError, ValueError):
             continue  # it ended meanwhile
-        if state != "Z":
-            children.setdefault(int(parent), []).append(int(folder.name))
-    found, queue = [], [ancestor]
+        if int(folder.name) not in spared:
+            children.setdefault(int(parent), []).append((int(folder.name), state))
+    found: dict[int, str] = {}
+    queue = [ancestor]
     while queue:
-        below = children.get(queue.pop(), [])
-        found += below
+        below = dict(children.get(queue.pop(), []))
+        found |= below
         queue += below
     return found
 
