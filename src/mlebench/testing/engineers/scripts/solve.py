@@ -113,7 +113,7 @@ def find_sample(data: Path) -> Path | None:
         return named[0]
     description = data / "description.md"
     text = description.read_text(encoding="utf-8") if description.is_file() else ""
-    header = re.search(r"```(?:csv)?\s*\n([^\n`]+)\n", text)
+    header = re.search(r"`{3}(?:csv)?\s*\n([^\n`]+)\n", text)
     fitting = [path for path in tables if header and first_line(path) == header.group(1).strip().replace('"', "")]
     return min(fitting, key=lambda path: "train" in path.name.lower(), default=None)
 
