@@ -3,8 +3,11 @@
 An agent is a folder with an `agent.toml` and its files. Inside every sandbox it finds the same world, named by
 environment variables that are always set: DATA_DIR (public files, with description.md), SUBMISSION_DIR (where
 submission.csv goes), CODE_DIR (the working directory), LOGS_DIR, AGENT_DIR (its own files), INSTRUCTIONS_FILE,
-VALIDATION_URL (POST, multipart field `file`; the answer is {"result": text, "is_valid": bool}), COMPETITION_ID,
-TIME_LIMIT_SECS, SEED, and AGENT_<NAME> for each of its parameters.
+PROMPT_FILE (the instructions and the description in one text), NOTICES_DIR (time.txt appears there when time runs
+short), VALIDATION_URL (POST, multipart field `file`; the answer is {"result": text, "is_valid": bool}),
+COMPETITION_ID, TIME_LIMIT_SECS, SEED, HARDWARE (in words), GPUS (how many), and AGENT_<NAME> for each of its
+parameters. One that needs a model also finds MLEBENCH_MODEL (the name to ask for) and, in the variables that the
+providers' own libraries read (OPENAI_BASE_URL, OPENAI_API_KEY and so on), the way to it.
 """
 
 from __future__ import annotations
@@ -18,10 +21,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from mlebench.environments.software import Software, with_base
 from mlebench.errors import UsageError
 
 BUILT_IN = Path(__file__).parent
-PARAMETER_TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
+PARAMETER_TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "model": str}
+DIALECTS = ("openai-chat", "openai-responses", "openai-completions", "openai-embeddings", "anthropic", "google")
+WARNING_SIGNALS = ("SIGUSR1", "SIGUSR2", "SIGINT", "SIGHUP")
 
 ParameterValue = str | int | float | bool
 
@@ -31,7 +37,7 @@ class Parameter:
     """A setting of an agent. It reaches the agent as the environment variable `AGENT_<NAME>`."""
 
     name: str
-    type: str  # a key of PARAMETER_TYPES
+    type: str  # a key of PARAMETER_TYPES; "model" names one that the run then allows, "" being the run's own
     default: ParameterValue
     help: str
 
@@ -67,11 +73,24 @@ class Agent:
     needs_model: bool
     packages: tuple[str, ...]  # import names that its Python environment must have
     parameters: tuple[Parameter, ...]
+    dialects: tuple[str, ...] = ()  # how it talks to a model, of DIALECTS
+    warning_signal: str | None = None  # what its first process gets when time runs short
+    software: Software | None = None  # what it runs in; None is the Python that runs mlebench
 
     @property
     def built_in(self) -> bool:
         """Whether it ships with mlebench. Others run without a sandbox only if the user asks for that."""
         return self.folder.parent == BUILT_IN
+
+    def software_for(self, base: str | None) -> Software | None:
+        """What it runs in, with the packages of `base` instead of those it names, if `base` is given."""
+        return with_base(self.software, base)
+
+    def models(self, given: Mapping[str, ParameterValue] | None = None) -> list[str]:
+        """The models that its parameters name, beside the run's own."""
+        given = given or {}
+        named = [str(given.get(p.name, p.default)) for p in self.parameters if p.type == "model"]
+        return list(dict.fromkeys(name for name in named if name))
 
     def require_packages(self) -> None:
         """Raise UsageError if this Python environment lacks a package that the agent needs."""
@@ -95,12 +114,22 @@ class Agent:
         variables = dict(self.environment)
         for name, parameter in known.items():
             try:
-                variables[parameter.variable] = parameter.text(given.get(name, parameter.default))
+                text = parameter.text(given.get(name, parameter.default))
+                variables[parameter.variable] = name_of_model(text) if parameter.type == "model" else text
             except ValueError as error:
                 raise UsageError(
                     f'parameter "{name}" of the agent "{self.id}" is a {parameter.type}: {error}'
                 ) from error
         return variables
+
+
+def name_of_model(model: str) -> str:
+    """What an agent calls the model `upstream/name`: its name alone.
+
+    >>> name_of_model("openai/gpt-4o"), name_of_model("openrouter/meta-llama/llama-3.1-405b-instruct")
+    ('gpt-4o', 'meta-llama/llama-3.1-405b-instruct')
+    """
+    return model.partition("/")[2] or model
 
 
 @lru_cache(maxsize=1)
@@ -145,7 +174,10 @@ def load_agent(folder: Path) -> Agent:
         raise UsageError(f"{path}: {error}") from error
 
 
-_KEYS = {"title", "summary", "command", "environment", "needs_model", "packages", "parameters"}
+_KEYS = {
+    "title", "summary", "command", "environment", "needs_model", "packages", "parameters", "dialects",
+    "warning_signal", "software",
+}  # fmt: skip
 
 
 def _from_facts(folder: Path, facts: Mapping[str, Any]) -> Agent:
@@ -157,6 +189,14 @@ def _from_facts(folder: Path, facts: Mapping[str, Any]) -> Agent:
         raise ValueError('command is a list of strings, as in ["python", "/home/agent/main.py"]')
     if not all(isinstance(value, str) for value in environment.values()):
         raise ValueError("environment is a table of strings")
+    dialects = facts.get("dialects", [])
+    if unknown := [name for name in dialects if name not in DIALECTS]:
+        raise ValueError(f"unknown dialect {unknown[0]!r}; there are {', '.join(DIALECTS)}")
+    if facts.get("needs_model", False) and not dialects:
+        raise ValueError("an agent that needs a model says in dialects how it talks to it")
+    warning_signal = facts.get("warning_signal")
+    if warning_signal not in (None, *WARNING_SIGNALS):
+        raise ValueError(f"warning_signal is one of {', '.join(WARNING_SIGNALS)}")
     return Agent(
         id=folder.name,
         folder=folder,
@@ -167,6 +207,9 @@ def _from_facts(folder: Path, facts: Mapping[str, Any]) -> Agent:
         needs_model=facts.get("needs_model", False),
         packages=tuple(facts.get("packages", ())),
         parameters=tuple(_parameter(entry) for entry in facts.get("parameters", ())),
+        dialects=tuple(dialects),
+        warning_signal=warning_signal,
+        software=Software.parse(facts["software"], folder) if "software" in facts else None,
     )
 
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
-from mlebench import agents
+from mlebench import agents, environments
+from mlebench.agents import Agent
 from mlebench.competition import REVISIONS, Competition
 from mlebench.dataset import Dataset
 from mlebench.errors import UsageError
 from mlebench.executors import find_executor
 from mlebench.runs.attempt import run_attempt
-from mlebench.runs.machine import disk_share, hardware, memory_share, versions
+from mlebench.runs.machine import available_cpus, disk_share, hardware, memory_share, versions
+from mlebench.runs.machine import gpus as find_gpus
+from mlebench.runs.seal import file_sha256, mlebench_digest, tree_digest
 from mlebench.runs.store import AttemptFolder, RunConfig, attempts, read_config, write_config
 from mlebench.sandbox import find_sandbox
 
@@ -42,20 +46,35 @@ def plan_run(
     agent_parameters: dict[str, str] | None = None,
     edition: str = "v1",
     obfuscated: bool = False,
+    model: str | None = None,
+    models_file: Path | None = None,
+    budget: Mapping[str, Any] | None = None,
+    replay: Path | None = None,
+    environment: str | None = None,
+    cpus: int | None = None,
+    gpus: int = 0,
+    snapshot_seconds: float | None = None,
 ) -> tuple[Path, list[str]]:
     """Check everything that can be checked before the first attempt, write run.json, return folder and warnings.
 
-    Without limits of their own, attempts share the machine's memory and free disk evenly. Raises UsageError if an
-    agent, sandbox or data set isn't there or the name is taken.
+    Without limits of their own, attempts share the machine's memory and free disk evenly. `budget` holds limits of
+    the model's use for each attempt, as `mlebench.services.gateway.plan_gateway` takes them; `replay` is a run whose
+    recorded answers stand in for the model. Raises UsageError if an agent, its environment, a sandbox, a model or a
+    data set isn't there or the name is taken.
     """
     chosen = agents.get(agent)
-    chosen.require_packages()
     chosen.variables(agent_parameters)
+    _require_devices(cpus, gpus)
     sandbox, warnings = choose_sandbox(sandbox, chosen.built_in)
     if obfuscated and sandbox == "none":
         raise UsageError(
             "without a sandbox the agent can't be kept from the competition's name: --obfuscated needs one"
         )
+    software = chosen.software_for(environment)
+    if software is None and sandbox != "docker":
+        chosen.require_packages()
+    built = environments.find(software, sandbox)
+    model, gateway = _plan_model(chosen, agent_parameters, model, models_file, budget or {}, replay)
     datasets = [Dataset(competition.in_edition(edition), data_dir.absolute()) for competition in competitions]
     _require_prepared(datasets)
     created = datetime.now(UTC)
@@ -82,7 +101,19 @@ def plan_run(
         edition=REVISIONS[edition],
         obfuscated=obfuscated,
         sources={dataset.competition.id: dataset.source for dataset in datasets},
-        network="open" if sandbox == "none" else "none",
+        network="open" if sandbox == "none" else "gateway" if gateway else "none",
+        model=model,
+        gateway=gateway,
+        replay=str(replay.absolute()) if replay else None,
+        environment=environment,
+        environment_digest=built.digest,
+        agent_digest=tree_digest(chosen.folder),
+        mlebench_digest=mlebench_digest(),
+        manifests={dataset.competition.id: file_sha256(dataset.manifest_path) for dataset in datasets},
+        cpus=cpus,
+        gpus=gpus,
+        snapshot_seconds=snapshot_seconds,
+        planned=[f"{competition.id}/{seed}" for seed in range(seeds) for competition in competitions],
         hardware=hardware(),
         versions=versions(),
         command=sys.argv,
@@ -112,6 +143,40 @@ def choose_sandbox(name: str, agent_is_built_in: bool) -> tuple[str, list[str]]:
     return "none", [f"NO SANDBOX: {reason} This agent is built in and trusted, so it runs without one."]
 
 
+def _require_devices(cpus: int | None, gpus: int) -> None:
+    """Raise UsageError if an attempt is to have more processors or GPUs than there are."""
+    there = {"CPUs": len(available_cpus()), "GPUs": len(find_gpus())}
+    for name, wanted in (("CPUs", cpus or 0), ("GPUs", gpus)):
+        if wanted > there[name]:
+            raise UsageError(f"an attempt is to have {wanted} {name}, and there are {there[name]}")
+
+
+def _plan_model(
+    agent: Agent,
+    parameters: Mapping[str, str] | None,
+    model: str | None,
+    models_file: Path | None,
+    budget: Mapping[str, Any],
+    replay: Path | None,
+) -> tuple[str | None, dict[str, Any]]:
+    """The model as `upstream/name` and the gateway's configuration; none without a model."""
+    from mlebench.services.gateway import plan_gateway
+
+    if replay is not None:
+        recorded = read_config(replay)
+        if not recorded.gateway:
+            raise UsageError(f"nothing can be replayed from {replay}: its agent had no model")
+        return recorded.model, recorded.gateway
+    if model is None:
+        if agent.needs_model:
+            raise UsageError(f'the agent "{agent.id}" needs a model: --model openai/gpt-4o-2024-08-06, for example')
+        return None, {}
+    config = plan_gateway([model, *agent.models(parameters)], models_file, **budget)
+    if agent.dialects:
+        config.require_dialects(agent.dialects)
+    return config.models[0].full_name, config.to_json()
+
+
 def _require_prepared(datasets: Sequence[Dataset]) -> None:
     missing = [dataset.competition.id for dataset in datasets if not dataset.is_prepared]
     if missing:
@@ -122,6 +187,20 @@ def _require_prepared(datasets: Sequence[Dataset]) -> None:
             f"{len(missing)} of {len(datasets)} competitions are not prepared in {datasets[0].data_dir}: "
             f'"mlebench prepare {ids}"{more} does it'
         )
+
+
+def stop_path(run: Path) -> Path:
+    """There once a person asked the runner of `run` to stop."""
+    return run / "stop-requested"
+
+
+def is_running(run: Path) -> bool:
+    """Whether a process of this machine is working on the run."""
+    try:
+        FileLock(run / ".lock").acquire(timeout=0).lock.release()
+    except Timeout:
+        return True
+    return False
 
 
 def execute(run: Path, watch: Watcher, workers: int | None = None) -> bool:
@@ -139,6 +218,8 @@ def execute(run: Path, watch: Watcher, workers: int | None = None) -> bool:
         raise UsageError(f"another process is working on {run}") from error
     with lock:
         everything = attempts(run, config)
+        for path in (stop_path(run), *(attempt.stop_path for attempt in everything)):
+            path.unlink(missing_ok=True)
         _work_off(everything, config, watch)
         return all(attempt.state().is_done for attempt in everything)
 
@@ -157,6 +238,8 @@ def _work_off(everything: Sequence[AttemptFolder], config: RunConfig, watch: Wat
             finished, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
             for future in finished:
                 _note_failure(future, futures[future])
+            if stop_path(everything[0].run).exists():
+                raise KeyboardInterrupt
             watch(everything)
     except BaseException:
         executor.shutdown(wait=True, cancel_futures=True)

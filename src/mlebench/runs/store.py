@@ -1,9 +1,12 @@
 """What a run leaves on disk. Files are the database: readable with `cat`, each replaced atomically.
 
-<run>/run.json                          the configuration and the disclosure
-<run>/<competition>/<seed>/attempt.json state, end, times, peaks
+<run>/run.json                          the configuration, the disclosure and the plan: every attempt there will be
+<run>/<competition>/<seed>/attempt.json state, end, times, peaks, use of the model, seal
                           /grade.json   what the submission is worth
-                          /submission/ code/ logs/ output.txt validations.jsonl
+                          /submission/ code/ logs/ output.txt prompt.txt instructions.txt
+                          /validations.jsonl gateway.jsonl telemetry.jsonl
+                          /snapshots/<seconds>/ what the submission was meanwhile, and what that is worth
+                          /earlier/<n>/ records of a try that did not count
 """
 
 from __future__ import annotations
@@ -41,8 +44,21 @@ class RunConfig:
     edition: str = "v1"
     obfuscated: bool = False  # the description names neither the competition nor its host
     sources: dict[str, str] = field(default_factory=dict)
-    network: str | None = None  # none or open
-    model: str | None = None
+    network: str | None = None  # none, gateway (to the model alone) or open
+    model: str | None = None  # as upstream/name
+    gateway: dict[str, Any] = field(default_factory=dict)  # see mlebench.services.gateway.GatewayConfig
+    replay: str | None = None  # the run whose recorded answers stand in for the model
+    environment: str | None = None  # the packages asked for instead of those that the agent names
+    environment_digest: str = ""
+    agent_digest: str = ""
+    mlebench_digest: str = ""
+    manifests: dict[str, str] = field(default_factory=dict)  # competition -> SHA-256 of its data's manifest
+    cpus: int | None = None  # of an attempt; None is all
+    gpus: int = 0  # of an attempt
+    snapshot_seconds: float | None = None
+    hidden_validation: float | None = None  # share of the training rows held back to score what the agent tries
+    scores_per_hour: int = 0
+    planned: list[str] = field(default_factory=list)  # "<competition>/<seed>"
     hardware: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     command: list[str] = field(default_factory=list)
@@ -54,7 +70,7 @@ class AttemptState:
 
     competition: str
     seed: int
-    state: str = "pending"  # pending, running, finished
+    state: str = "pending"  # pending, running, sealed (its end is known, its grade is not), finished
     end: str | None = None  # a name in `mlebench.errors.ENDS`
     message: str = ""
     exit_code: int | None = None
@@ -66,6 +82,13 @@ class AttemptState:
     reruns: int = 0
     validations: int = 0
     valid_validations: int = 0
+    scores_asked: int = 0  # of the rows held back by --hidden-validation
+    memory_kills: int = 0  # children killed because all together used too much memory
+    model_use: dict[str, Any] = field(default_factory=dict)  # see mlebench.services.gateway.ModelUse
+    earlier_model_use: list[dict[str, Any]] = field(default_factory=list)  # of tries that did not count
+    seal: dict[str, Any] = field(default_factory=dict)  # see mlebench.runs.seal
+    provenance: dict[str, Any] = field(default_factory=dict)  # what it ran on and with
+    gradings: int = 0
 
     @property
     def is_done(self) -> bool:
@@ -93,6 +116,11 @@ class AttemptFolder:
     def grade_path(self) -> Path:
         """There once the attempt is graded."""
         return self.path / "grade.json"
+
+    @property
+    def stop_path(self) -> Path:
+        """There once a person asked this attempt to stop."""
+        return self.path / "stop-requested"
 
     def state(self) -> AttemptState:
         """What attempt.json says; pending if there is none yet.
@@ -129,6 +157,9 @@ def read_config(run: Path) -> RunConfig:
 
 def attempts(run: Path, config: RunConfig) -> list[AttemptFolder]:
     """All attempts of a run, seed by seed, so that early results cover all competitions."""
+    if config.planned:
+        pairs = [text.rpartition("/") for text in config.planned]
+        return [AttemptFolder(run, name, int(seed)) for name, _, seed in pairs]
     return [AttemptFolder(run, name, seed) for seed in range(config.seeds) for name in config.competitions]
 
 
@@ -199,4 +230,5 @@ _FROM_JSON: dict[str, Callable[[Any], object]] = {  # by the annotation of a fie
     "list[str]": _texts,
     "dict[str, str]": lambda value: {name: _text(each) for name, each in _mapping(value).items()},
     "dict[str, Any]": _mapping,
+    "list[dict[str, Any]]": lambda value: [_mapping(each) for each in value],
 }
