@@ -24,7 +24,7 @@ Add nothing that they do not say.
 {parts}
 """
 _SUMMARISE = """\
-An engineer did this: {action} with the input {given}
+An engineer took the action "{action}" with this thought: {thought}
 Below is part {number} of {total} of what came back. Report in short what matters for the plan: results and numbers, \
 errors in their exact words, names of files and columns. Only what stands there; no advice.
 
@@ -66,7 +66,7 @@ def summarised(bench: Bench, observation: str) -> str:
         bench.ask_fast(
             _SUMMARISE.format(
                 action=bench.entries["Action"],
-                given=shortened(bench.entries["Action Input"], 2_000),
+                thought=shortened(bench.entries["Thought"], 2_000),
                 plan=shortened(bench.entries["Research Plan and Status"], LONG),
                 number=number,
                 total=len(parts),
