@@ -31,8 +31,7 @@ __all__ = ["BASES", "Environment", "Software", "build", "environments_dir", "fin
 class Environment:
     """A built environment, in the terms of `mlebench.sandbox.World`.
 
-    With an `image`, `python` and `software` are folders inside of it; otherwise they are the host's and stand at the
-    same paths inside.
+    `python` and `software` are folders of the host that stand at the same paths inside; an `image` has all in itself.
     """
 
     digest: str
@@ -43,19 +42,17 @@ class Environment:
 
 
 def find(software: Software | None, sandbox: str) -> Environment:
-    """The environment for `software`; without any, the Python that runs this (for images: the base "light").
+    """The environment for `software`; without any, the Python that runs this.
 
-    Raises UsageError if it isn't built, or can't be on this machine.
+    For sandbox "docker" an image if one is built, else folders, which that sandbox can show as well. Raises UsageError
+    if nothing is built, or can't be on this machine.
     """
-    if sandbox == "docker":
-        from mlebench.environments import images
-
-        return images.find(software or Software(base="light"))
     if software is None:
         return _this_python()
-    from mlebench.environments import folders
+    from mlebench.environments import folders, images
 
-    return folders.find(software)
+    image = images.find(software) if sandbox == "docker" else None
+    return image or folders.find(software)
 
 
 def build(
@@ -68,19 +65,18 @@ def build(
 ) -> Environment:
     """Make the environment for `software` unless it is there; with `force`, make it anew.
 
+    For sandbox "docker" that is an image, for all others folders.
     `say` gets a line at the beginning of each step. `base_image` is for sandbox "docker": the image to begin with.
     Raises BuildError with what the failing step printed, UsageError if this machine lacks what is needed.
     """
-    if sandbox == "docker":
-        from mlebench.environments import images
-
-        return images.build(software or Software(base="light"), say, force, base_image)
-    if base_image is not None:
+    if base_image is not None and sandbox != "docker":
         raise UsageError("--base-image is for --sandbox docker: other sandboxes use no image")
     if software is None:
         return _this_python()
-    from mlebench.environments import folders
+    from mlebench.environments import folders, images
 
+    if sandbox == "docker":
+        return images.build(software, say, force, base_image)
     return folders.build(software, say, force)
 
 

@@ -25,6 +25,7 @@ from mlebench.errors import UsageError
 from mlebench.files import remove_tree, write_json
 
 FORMAT = 1  # of the folder; a change makes all digests new
+GOOD_PIP = "pip>=26"
 _LIST_PACKAGES = """
 import json, platform
 from importlib.metadata import distributions
@@ -214,6 +215,13 @@ class _Installer:
             command = [self._python, "-I", "-m", "venv"]
         self._run("making a virtual environment", [*command, str(self._prefix)])
         self._require_version()
+        if not self._uv:
+            self._update_pip()
+
+    def _update_pip(self) -> None:
+        """Older ones fail on markers about the kernel's version, which many lock files hold; without network, go on."""
+        with suppress(BuildError):
+            self._run("", [str(self._prefix / "bin" / "python"), "-I", "-m", "pip", "install", "-q", GOOD_PIP])
 
     def _require_version(self) -> None:
         """The Python of a root is known only when it runs."""
