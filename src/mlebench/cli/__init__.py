@@ -21,7 +21,7 @@ COMMANDS = {
     "validate": ("grading:validate", "Say whether SUBMISSION is valid for COMPETITION; needs no labels."),
     "grade-sample": ("grading:grade_sample", "Score SUBMISSION on COMPETITION and name the medal it earns."),
     "grade": ("grading:grade", "Grade all submissions listed in a JSON-lines file and write one report."),
-    "agents": ("runs:agents", "List the agents."),
+    "agents": ("agents:agents", "List the agents, show one, or build what they run in."),
     "run": ("runs:run", "Run an agent on competitions and grade what it leaves."),
     "report": ("runs:report", "Report on RUN at the terminal and as an HTML page."),
     "new": ("authoring:new", "Write the skeleton of a new competition."),
