@@ -23,6 +23,13 @@ COMMANDS = {
     "grade": ("grading:grade", "Grade all submissions listed in a JSON-lines file and write one report."),
     "agents": ("agents:agents", "List the agents, show one, or build what they run in."),
     "run": ("runs:run", "Run an agent on competitions and grade what it leaves."),
+    "runs": ("watching:runs", "List the runs, latest first."),
+    "status": (
+        "watching:status",
+        "Show how far RUN is: each attempt's state, time, memory, disk, and use of the model.",
+    ),
+    "logs": ("watching:logs", "Show what the agent of an attempt printed, or another record of it."),
+    "stop": ("watching:stop", "Stop RUN, or one attempt of it, cleanly."),
     "report": ("runs:report", "Report on RUN at the terminal and as an HTML page."),
     "new": ("authoring:new", "Write the skeleton of a new competition."),
     "check": ("authoring:check", "Check that a competition, by id or path, holds all it must."),

@@ -15,6 +15,7 @@ from rich.live import Live
 from rich.table import Table
 
 from mlebench.runs.instructions import duration
+from mlebench.runs.observation import TELEMETRY_SECONDS, last_telemetry
 from mlebench.runs.store import AttemptFolder, AttemptState
 
 _SHOWN = 20  # rows of the live table
@@ -30,7 +31,7 @@ def watched() -> Iterator[Watcher]:
     with Live(console=Console(stderr=True), auto_refresh=False, transient=True) as live:
 
         def watch(attempts: Sequence[AttemptFolder]) -> None:
-            live.update(_table([(attempt, attempt.state()) for attempt in attempts]), refresh=True)
+            live.update(status_table(attempts, rows=_SHOWN), refresh=True)
 
         yield watch
 
@@ -52,20 +53,50 @@ class _Lines:
         self._said |= finished.keys()
 
 
-def _table(rows: list[tuple[AttemptFolder, AttemptState]]) -> Table:
-    """Running attempts first, then the latest finished ones, then those that wait."""
-    order = {"running": 0, "finished": 1, "pending": 2}
-    done = sum(state.is_done for _, state in rows)
-    table = Table(title=f"{done} of {len(rows)} attempts done", title_justify="left", box=None, pad_edge=False)
-    for name in ("competition", "seed", "state", "time"):
+def status_table(attempts: Sequence[AttemptFolder], running: bool = True, rows: int | None = None) -> Table:
+    """Running attempts first, then the latest finished ones, then those that wait; at most `rows`.
+
+    If nobody is working on the run, attempts that were running were cut off.
+    """
+    order = {"running": 0, "sealed": 0, "finished": 1, "pending": 2}
+    found = [(attempt, attempt.state()) for attempt in attempts]
+    done = sum(state.is_done for _, state in found)
+    title = f"{done} of {len(found)} attempts done" + ("" if running else "; nobody is working on it")
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for name in ("competition", "seed", "state", "time", "memory", "disk", "CPUs", "requests", "$"):
         table.add_column(name)
-    ordered = sorted(rows, key=lambda row: (order.get(row[1].state, 3), -(_timestamp(row[1].finished) or 0)))
-    for attempt, state in ordered[:_SHOWN]:
-        text = _result(attempt, state) if state.state == "finished" else state.state
-        table.add_row(attempt.competition_id, str(attempt.seed), text, _elapsed(state))
-    if len(rows) > _SHOWN:
-        table.add_row(f"… and {len(rows) - _SHOWN} more", "", "", "")
+    found.sort(key=lambda row: (order.get(row[1].state, 3), -(_timestamp(row[1].finished) or 0)))
+    for attempt, state in found[:rows]:
+        table.add_row(attempt.competition_id, str(attempt.seed), *_cells(attempt, state, running))
+    if rows is not None and len(found) > rows:
+        table.add_row(f"… and {len(found) - rows} more", "", "", "")
     return table
+
+
+def _cells(attempt: AttemptFolder, state: AttemptState, running: bool) -> tuple[str, ...]:
+    last = last_telemetry(attempt.path) if state.state == "running" else {}
+    use = state.model_use or last.get("model", {})
+    spent = (str(use.get("requests", "")), f"{use['dollars']:.2f}" if use.get("dollars") else "")
+    if state.state == "finished":
+        return (
+            _result(attempt, state),
+            _elapsed(state),
+            _gigabytes(state.peak_memory_bytes),
+            _gigabytes(state.peak_disk_bytes),
+            "",
+            *spent,
+        )
+    if state.state != "running":
+        return state.state, "", "", "", "", *spent
+    word = "running" if running else "cut off"
+    if last.get("age", 0) > 3 * TELEMETRY_SECONDS:
+        word += f" (no sign of life for {duration(last['age'])})"
+    cpus = f"{last['cpu_seconds'] / last['seconds']:.1f}" if last.get("seconds") else ""
+    return word, _elapsed(state), _gigabytes(last.get("memory_bytes")), _gigabytes(last.get("disk_bytes")), cpus, *spent
+
+
+def _gigabytes(size: int | None) -> str:
+    return "" if size is None else f"{size / 1e9:.2f} GB"
 
 
 def _result(attempt: AttemptFolder, state: AttemptState) -> str:

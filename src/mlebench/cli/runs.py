@@ -1,4 +1,4 @@
-"""`mlebench agents`, `run` and `report`."""
+"""`mlebench run` and `report`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from mlebench.cli.output import show_json
 from mlebench.errors import UsageError
 
 
-def _runs_dir(given: Path | None) -> Path:
+def runs_folder(given: Path | None) -> Path:
+    """Where runs are kept: as given, or MLEBENCH_RUNS_DIR, or ./runs."""
     return given or Path(os.environ.get("MLEBENCH_RUNS_DIR", "runs"))
 
 
-def _run_path(text: str, runs_dir: Path) -> Path:
+def find_run(text: str, runs_dir: Path) -> Path:
     """A run by its path, or by its name in the runs folder."""
     for path in (Path(text), runs_dir / text):
         if (path / "run.json").is_file():
@@ -43,25 +44,9 @@ def runs_dir_option(command: click.decorators.FC) -> click.decorators.FC:
 
 
 @click.command()
-@json_option
-def agents(as_json: bool) -> None:
-    """List the agents."""
-    from mlebench.agents import agents as all_agents
-
-    found = all_agents()
-    if as_json:
-        show_json(
-            [{"id": a.id, "title": a.title, "summary": a.summary, "folder": str(a.folder)} for a in found.values()]
-        )
-        return
-    for agent in found.values():
-        click.echo(f"{agent.id:10}  {agent.summary}")
-
-
-@click.command()
 @click.option("--agent", help="A built-in agent, or the path of a folder with an agent.toml.")
 @selection_options
-@click.option("--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="Attempts per competition.")
+@click.option("--seeds", type=click.IntRange(min=1), help="Attempts per competition. Default: 1.")
 @click.option("--time-limit", type=Duration(), default="24h", show_default=True, help="Of one attempt.")
 @click.option("--workers", type=click.IntRange(min=1), help="Attempts at once. Default: 1.")
 @click.option(
@@ -75,6 +60,28 @@ def agents(as_json: bool) -> None:
 @click.option("--processes", type=click.IntRange(min=1), default=4096, show_default=True, help="Limit of an attempt.")
 @click.option("--disk", type=Size(), help="Disk limit of an attempt, such as 100GB. Default: a share of what is free.")
 @click.option("--set", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of the agent.")
+@click.option("--model", help="The language model, as upstream/name (openai/gpt-4o-2024-08-06) or an alias of yours.")
+@click.option(
+    "--models",
+    "models_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A TOML file of your own upstreams, aliases and prices. Also: MLEBENCH_MODELS.",
+)
+@click.option("--max-dollars", type=click.FloatRange(min=0, min_open=True), help="What an attempt may spend.")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens, in and out, that an attempt may use.")
+@click.option("--max-requests", type=click.IntRange(min=1), help="Requests to the model that an attempt may make.")
+@click.option(
+    "--provider-tools", is_flag=True, help="Allow tools that the model's provider runs, such as web search. Recorded."
+)
+@click.option("--replay", metavar="RUN", help="Answer from what the model said in RUN, whose plan is the default.")
+@click.option(
+    "--environment",
+    type=click.Choice(["light", "standard"]),
+    help="The packages that the agent's code finds, instead of those that the agent names.",
+)
+@click.option("--cpus", type=click.IntRange(min=1), help="Processors of an attempt, its own. Default: all, shared.")
+@click.option("--gpus", type=click.IntRange(min=0), default=0, show_default=True, help="GPUs of an attempt, its own.")
+@click.option("--snapshots", type=Duration(), help="Keep and grade what the submission is every so often, such as 1h.")
 @click.option("--obfuscated", is_flag=True, help="The description names neither the competition nor its host.")
 @click.option("--name", help="Name of the run. Default: time and agent.")
 @click.option(
@@ -90,7 +97,7 @@ def run(
     ids: tuple[str, ...],
     split_name: str | None,
     ids_file: Path | None,
-    seeds: int,
+    seeds: int | None,
     time_limit: float,
     workers: int | None,
     sandbox: str,
@@ -98,6 +105,17 @@ def run(
     processes: int,
     disk: int | None,
     parameters: tuple[str, ...],
+    model: str | None,
+    models_file: Path | None,
+    max_dollars: float | None,
+    max_tokens: int | None,
+    max_requests: int | None,
+    provider_tools: bool,
+    replay: str | None,
+    environment: str | None,
+    cpus: int | None,
+    gpus: int,
+    snapshots: float | None,
     obfuscated: bool,
     name: str | None,
     resume: str | None,
@@ -121,18 +139,27 @@ def run(
     from mlebench.cli.live import watched
     from mlebench.dataset import default_data_dir
     from mlebench.runs.runner import execute, plan_run
+    from mlebench.runs.store import read_config
 
     if resume:
-        folder = _run_path(resume, _runs_dir(runs_dir))
+        folder = find_run(resume, runs_folder(runs_dir))
     else:
+        recorded = find_run(replay, runs_folder(runs_dir)) if replay else None
+        if recorded is not None:
+            then = read_config(recorded)
+            agent = agent or then.agent
+            ids = ids if ids or split_name or ids_file else tuple(then.competitions)
+            parameters = parameters or tuple(f"{name}={value}" for name, value in then.agent_parameters.items())
+            environment = environment or then.environment
+            seeds = seeds or then.seeds
         if not agent:
             raise UsageError('name an agent with --agent; "mlebench agents" lists the built-in ones')
         folder, warnings = plan_run(
             agent=agent,
             competitions=selected(ids, split_name, ids_file, folders),
             data_dir=data_dir or default_data_dir(),
-            runs_dir=_runs_dir(runs_dir),
-            seeds=seeds,
+            runs_dir=runs_folder(runs_dir),
+            seeds=seeds or 1,
             time_limit_seconds=time_limit,
             sandbox=sandbox,
             workers=workers or 1,
@@ -143,6 +170,19 @@ def run(
             agent_parameters=_parameters(parameters),
             edition=edition,
             obfuscated=obfuscated,
+            model=model,
+            models_file=models_file,
+            budget={
+                "max_dollars": max_dollars,
+                "max_tokens": max_tokens,
+                "max_requests": max_requests,
+                "provider_tools": provider_tools,
+            },
+            replay=recorded,
+            environment=environment,
+            cpus=cpus,
+            gpus=gpus,
+            snapshot_seconds=snapshots,
         )
         for warning in warnings:
             click.secho(f"Warning: {warning}", fg="yellow", err=True)
@@ -184,7 +224,7 @@ def report(run_name: str, html: Path | None, padded: bool, runs_dir: Path | None
     """
     from mlebench.report import write_html
 
-    folder = _run_path(run_name, _runs_dir(runs_dir))
+    folder = find_run(run_name, runs_folder(runs_dir))
     page = write_html(folder, html or folder / "report.html", padded=padded)
     _show_report(folder, as_json, padded)
     click.echo(f"page: {page}", err=True)

@@ -174,7 +174,9 @@ def _run_agent(folder: AttemptFolder, config: RunConfig, state: AttemptState) ->
             notices=folder.path / "notices",
             warning_signal=agent.warning_signal,
         )
-        observation = Observation(folder, config, (lambda: gateway.verdict) if gateway else lambda: None, gpus)
+        observation = Observation(folder, config, gpus=gpus)
+        if gateway is not None:
+            observation = Observation(folder, config, lambda: gateway.verdict, lambda: asdict(gateway.use), gpus)
         output = folder.path / "output.txt"
         outcome = find_sandbox(config.sandbox).run(world, agent.command, limits, output, observation)
     return _with_outcome(state, outcome, folder, gateway)

@@ -34,9 +34,11 @@ class Observation:
         folder: AttemptFolder,
         config: RunConfig,
         verdict: Callable[[], Verdict | None] = lambda: None,
+        model_use: Callable[[], dict[str, Any]] = dict,
         gpus: tuple[int, ...] = (),
     ) -> None:
         self._folder, self._config, self._verdict, self._gpus = folder, config, verdict, gpus
+        self._model_use = model_use
         self._next_telemetry = 0.0
         self._warned = False
         self._spent_at: float | None = None
@@ -62,6 +64,8 @@ class Observation:
             "disk_bytes": sample.disk_bytes,
             "processes": sample.processes,
         }
+        if use := self._model_use():
+            entry["model"] = {name: use[name] for name in ("requests", "input_tokens", "output_tokens", "dollars")}
         if self._gpus:
             entry["gpus"] = gpu_use(self._gpus)
         with (self._folder.path / "telemetry.jsonl").open("a", encoding="utf-8") as file:
