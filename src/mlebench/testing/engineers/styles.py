@@ -15,13 +15,14 @@ from typing import Any, Protocol
 from mlebench.testing.conversation import Reply, Request, Tool, ToolCall
 from mlebench.testing.engineers.plan import Check, Done, Execute, Look, Plan, Run, Step, Write, with_settings
 
-PYTHON = '"$(command -v python || command -v python3)"'
+# No command substitution: some agents refuse commands that have it.
+EXECUTE = 'cd "${{CODE_DIR:-.}}" && if command -v python >/dev/null; then python {0}; else python3 {0}; fi'
 LOOK = (
     'echo "CODE_DIR=${CODE_DIR:-$PWD}"; echo "DATA_DIR=${DATA_DIR:-/home/data}"; '
     'echo "SUBMISSION_DIR=${SUBMISSION_DIR:-/home/submission}"; ls -la "${DATA_DIR:-/home/data}" | head -50'
 )
 CHECK = (
-    'sh "$(dirname "${INSTRUCTIONS_FILE:-/home/instructions.txt}")/validate_submission.sh" '
+    'told="${INSTRUCTIONS_FILE:-/home/instructions.txt}"; sh "${told%/*}/validate_submission.sh" '
     '"${SUBMISSION_DIR:-/home/submission}/submission.csv"'
 )
 SUBMIT_ECHO = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
@@ -203,8 +204,7 @@ class Toolbox:
             case Write():
                 return [self._writing(step, request)]
             case Execute():
-                command = f'cd "${{CODE_DIR:-.}}" && {PYTHON} {step.name}'
-                return [self._command(command, step.text, request)]
+                return [self._command(EXECUTE.format(step.name), step.text, request)]
             case Run():
                 return [self._command(step.command, step.text, request)]
             case Check():
