@@ -15,6 +15,7 @@ from mlebench.errors import UsageError
 
 SANDBOXES = {
     "bubblewrap": "mlebench.sandbox.bubblewrap:Bubblewrap",
+    "docker": "mlebench.sandbox.docker:Docker",
     "none": "mlebench.sandbox.unsandboxed:Unsandboxed",
 }
 
