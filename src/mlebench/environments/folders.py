@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,19 +18,14 @@ from filelock import FileLock, Timeout
 
 from mlebench.environments import Environment, digest_of, digest_of_file, environments_dir, roots
 from mlebench.environments.locks import base_files, base_sources, has_hashes, require_pinned
-from mlebench.environments.pythons import OLDEST, Interpreter, Node, find_interpreter, find_node, find_uv
+from mlebench.environments.pythons import OLDEST, Interpreter, Node, find_interpreter, find_node
 from mlebench.environments.software import Software
-from mlebench.environments.steps import BuildError, Say, Steps
+from mlebench.environments.steps import Say, Steps
+from mlebench.environments.venv import VirtualEnvironment, open_folders
 from mlebench.errors import UsageError
 from mlebench.files import remove_tree, write_json
 
 FORMAT = 1  # of the folder; a change makes all digests new
-GOOD_PIP = "pip>=26"
-_LIST_PACKAGES = """
-import json, platform
-from importlib.metadata import distributions
-print(json.dumps([platform.python_version(), sorted({f"{d.metadata['Name']}=={d.version}" for d in distributions()})]))
-"""
 
 
 @dataclass(frozen=True)
@@ -71,6 +66,14 @@ class Plan:
         if self.node and not self.node.prefix.is_relative_to("/usr"):
             prefixes.append(self.node.prefix)
         return Environment(self.digest, self.folder / "python", tuple(prefixes), self.root.tree if self.root else None)
+
+    @property
+    def base(self) -> Plan | None:
+        """The environment with nothing but the base, whose files this one shares; None if it is that."""
+        if self.software.base is None:
+            return None
+        base = replace(self, software=Software(base=self.software.base, agent=self.software.agent), node=None)
+        return base if base.digest != self.digest else None
 
     def is_built(self) -> bool:
         """Whether all of it is there."""
@@ -123,19 +126,26 @@ def find(software: Software) -> Environment:
 def build(software: Software, say: Say, force: bool = False) -> Environment:
     """Build it unless it is there."""
     planned = plan(software)
+    planned.folder.parent.mkdir(parents=True, exist_ok=True)
+    if planned.root is not None:
+        roots.build(planned.root, say)
+    _build(planned, say, force)
+    return planned.environment
+
+
+def _build(planned: Plan, say: Say, force: bool = False) -> None:
     folder = planned.folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
     with locked(folder.with_suffix(".lock"), say):
         if planned.is_built() and not force:
             say(f"{folder} is there already")
-            return planned.environment
-        if planned.root is not None:
-            roots.build(planned.root, say)
+            return
+        base = planned.base
+        if base is not None:
+            _build(base, say)
         remove(folder)
         folder.mkdir()
-        _fill(planned, Steps(folder / "build.log", say))
+        _fill(planned, base, Steps(folder / "build.log", say))
         say(f"built {folder}")
-    return planned.environment
 
 
 @contextmanager
@@ -158,32 +168,31 @@ def remove(folder: Path) -> None:
     if folder.is_dir():
         folder.chmod(0o755)
         (folder / "manifest.json").unlink(missing_ok=True)
-        subprocess.run(["chmod", "-R", "u+w", "--", folder], check=True)
+        open_folders(folder)
         remove_tree(folder)
 
 
 # --- what is done
 
 
-def _fill(planned: Plan, steps: Steps) -> None:
+def _fill(planned: Plan, base: Plan | None, steps: Steps) -> None:
     software, folder = planned.software, planned.folder
-    python = folder / "python"
-    installer = _Installer(planned, steps, python)
-    installer.make()
-    if software.base:
-        names, lock = base_files(software.base)
-        installer.install(f'installing the base "{software.base}"', "-r", str(names), "-c", str(lock))
+    executable = planned.interpreter.executable if planned.interpreter else "/usr/bin/python3"
+    python = VirtualEnvironment(folder / "python", steps, planned.root.tree if planned.root else None)
+    python.make(executable, base.folder / "python" if base else None)
+    python.require_version(software.python or OLDEST)
+    constraints = ["-c", str(base_files(software.base)[1])] if software.base else []
+    if software.base and base is None:
+        python.install(f'installing the base "{software.base}"', "-r", str(base_files(software.base)[0]), *constraints)
     if software.requirements:
-        options = ["-c", str(base_files(software.base)[1])] if software.base else []
-        if has_hashes(software.requirements):
-            options.append("--require-hashes")
-        installer.install(f"installing {software.requirements.name}", "-r", str(software.requirements), *options)
+        options = [*constraints, *(["--require-hashes"] if has_hashes(software.requirements) else [])]
+        python.install(f"installing {software.requirements.name}", "-r", str(software.requirements), *options)
     if software.no_deps:
-        installer.install(f"installing {', '.join(software.no_deps)}", "--no-deps", *software.no_deps)
-    installer.compile()
+        python.install(f"installing {', '.join(software.no_deps)}", "--no-deps", *software.no_deps)
+    python.compile()
     if software.npm:
         _install_npm(software.npm, folder / "node", steps)
-    version, packages = installer.listing()
+    version, packages = python.listing()
     _protect(folder)
     write_json(
         folder / "manifest.json",
@@ -196,69 +205,6 @@ def _fill(planned: Plan, steps: Steps) -> None:
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
         },
     )
-
-
-class _Installer:
-    """Makes and fills a virtual environment, with uv if it is there."""
-
-    def __init__(self, planned: Plan, steps: Steps, prefix: Path) -> None:
-        self._steps, self._prefix, self._root = steps, prefix, planned.root
-        self._python = planned.interpreter.executable if planned.interpreter else "/usr/bin/python3"
-        self._versions = planned.software.python or OLDEST
-        self._uv = find_uv()
-
-    def make(self) -> None:
-        """The empty environment."""
-        if self._uv:
-            command = [self._uv, "venv", "--no-project", "--no-python-downloads", "--python", self._python]
-        else:
-            command = [self._python, "-I", "-m", "venv"]
-        self._run("making a virtual environment", [*command, str(self._prefix)])
-        self._require_version()
-        if not self._uv:
-            self._update_pip()
-
-    def _update_pip(self) -> None:
-        """Older ones fail on markers about the kernel's version, which many lock files hold; without network, go on."""
-        with suppress(BuildError):
-            self._run("", [str(self._prefix / "bin" / "python"), "-I", "-m", "pip", "install", "-q", GOOD_PIP])
-
-    def _require_version(self) -> None:
-        """The Python of a root is known only when it runs."""
-        from packaging.specifiers import SpecifierSet
-
-        version, _ = self.listing()
-        if not SpecifierSet(self._versions).contains(version, prereleases=True):
-            raise BuildError(
-                f"the agent needs Python {self._versions}, and the root has {version}: name a later release"
-            )
-
-    def install(self, what: str, *options: str) -> None:
-        """Install packages."""
-        python = str(self._prefix / "bin" / "python")
-        if self._uv:
-            command = [self._uv, "pip", "install", "--python", python]
-        else:
-            command = [python, "-I", "-m", "pip", "install", "--no-compile", "--no-input"]
-        self._run(what, [*command, *options], {"UV_LINK_MODE": "copy"} if self._root else {})
-
-    def compile(self) -> None:
-        """Byte code of all modules, for no sandbox can write it later; templates among them may not compile."""
-        python = self._prefix / "bin" / "python"
-        command = [str(python), "-I", "-m", "compileall", "-q", "-q", "-j", "0", str(self._prefix / "lib")]
-        with suppress(BuildError):
-            self._run("compiling", command)
-
-    def listing(self) -> tuple[str, list[str]]:
-        """The version of Python, and the packages with theirs."""
-        command = [str(self._prefix / "bin" / "python"), "-I", "-c", _LIST_PACKAGES]
-        version, packages = json.loads(self._run("", command).splitlines()[-1])
-        return version, packages
-
-    def _run(self, what: str, command: Sequence[str], environment: dict[str, str] | None = None) -> str:
-        if self._root is not None:
-            command = roots.inside(self._root.tree, command)
-        return self._steps.run(what, command, Path("/"), environment)
 
 
 def _install_npm(lock: Path, folder: Path, steps: Steps) -> None:

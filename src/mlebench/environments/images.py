@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlebench.environments import Environment, digest_of, environments_dir
-from mlebench.environments.folders import GOOD_PIP, contents, locked, packages_with_scripts, remove
+from mlebench.environments.folders import contents, locked, packages_with_scripts, remove
 from mlebench.environments.locks import base_sources, has_hashes, require_pinned
 from mlebench.environments.software import Software
 from mlebench.environments.steps import BuildError, Say
+from mlebench.environments.venv import GOOD_PIP
 from mlebench.errors import UsageError
 from mlebench.files import write_json
 
@@ -118,10 +119,10 @@ def build(software: Software, say: Say, force: bool, base_image: str | None) -> 
 
 
 def _engine() -> APIClient:
-    from mlebench.sandbox.engine import NoEngineError, connect
+    from mlebench.sandbox.engine import NoEngineError, connect, find_engine
 
     try:
-        return connect(seconds=None)
+        return connect(find_engine())
     except NoEngineError as error:
         raise UsageError(str(error)) from error
 
