@@ -20,7 +20,6 @@ from mlebench.services.gateway.config import GatewayConfig, Model
 from mlebench.services.gateway.dialects import Route
 from mlebench.services.gateway.upstreams import Upstream
 
-FIRST_WAIT = 1.0
 LONGEST_WAIT = 60.0
 CONNECT_SECONDS = 30.0
 MAX_ANSWER_BYTES = 256 << 20
@@ -119,7 +118,7 @@ class Caller:
     async def _wait(self, name: str, reason: str, wanted: float | None, progress: Progress) -> None:
         """Wait before the next try. Raises GatewayFailure if patience is at its end."""
         left = self._config.patience_seconds - progress.lost_seconds
-        backoff = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(progress.tries - 1, 10)) * random.uniform(0.75, 1.25)
+        backoff = min(LONGEST_WAIT, self._config.retry_seconds * 2 ** min(progress.tries - 1, 10)) * random.uniform(0.75, 1.25)
         seconds = min(backoff, left) if wanted is None else wanted
         if left <= 0 or seconds > left:
             spent = f"{progress.tries} tries in {progress.lost_seconds:.0f} s failed"

@@ -57,6 +57,7 @@ class GatewayConfig:
     max_concurrent: int = 8
     provider_tools: bool = False
     patience_seconds: float = 3600
+    retry_seconds: float = 1  # before the second try; then twice as long each time, up to a minute
     timeout_seconds: float = 1200  # without a byte from the upstream
     quiet_seconds: float = 15  # until a client that waits hears something
 
