@@ -9,7 +9,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from mlebench.errors import UsageError
 
@@ -18,6 +18,8 @@ SANDBOXES = {
     "docker": "mlebench.sandbox.docker:Docker",
     "none": "mlebench.sandbox.unsandboxed:Unsandboxed",
 }
+
+VARIANTS = ("docker",)  # that take a word more, after a colon
 
 
 @dataclass(frozen=True)
@@ -115,9 +117,20 @@ class Sandbox(Protocol):
 
 
 def find_sandbox(name: str) -> Sandbox:
-    """The back-end with this name, or at this dotted path. Raises UsageError if there is none."""
-    path = SANDBOXES.get(name, name)
-    module, separator, attribute = path.partition(":")
-    if not separator:
+    """The back-end with this name, or at this dotted path. Raises UsageError if there is none.
+
+    `docker:RUNTIME` is `docker` with another of the engine's runtimes, such as gVisor's `runsc`.
+    """
+    base, separator, variant = name.partition(":")
+    if not separator and base not in SANDBOXES:
         raise UsageError(f'no sandbox "{name}"; there are {", ".join(SANDBOXES)}')
-    return getattr(importlib.import_module(module), attribute)()
+    if base not in SANDBOXES:
+        return _imported(name)()
+    if variant and base not in VARIANTS:
+        raise UsageError(f'the sandbox {base} has no variants, so there is no "{name}"')
+    return _imported(SANDBOXES[base])(*filter(None, [variant]))
+
+
+def _imported(path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    return getattr(importlib.import_module(module), attribute)

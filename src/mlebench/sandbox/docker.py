@@ -13,6 +13,7 @@ import io
 import json
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import tarfile
@@ -26,7 +27,9 @@ from typing import IO, TYPE_CHECKING, Any
 from mlebench.errors import SandboxError
 from mlebench.sandbox import Limits, Observer, Outcome, World, system
 from mlebench.sandbox.engine import Engine, NoEngineError, attach, connect, find_engine, unavailable
+from mlebench.sandbox.first import memory_kills
 from mlebench.sandbox.launcher import AGENT
+from mlebench.sandbox.processes import send
 from mlebench.sandbox.watch import Watched, environment, scratch_folder, watch
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ SYSTEM_IMAGE = "localhost/mlebench-system"  # all but empty: the system is mount
 FIRST_USER, USERS = 0x78000000, 0x07000000  # above those that bubblewrap's launcher takes
 OVERHEAD_MEMORY = 48 << 20  # our two processes
 OVERHEAD_TASKS = 3
+SELINUX = Path("/sys/fs/selinux/enforce")  # where it is, a container may not read the folders it is given
 PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")  # engines like to pass on their own
 
 
@@ -125,7 +129,6 @@ def container_settings(
         "Hostname": "sandbox",
         "Labels": {LABEL: json.dumps(own_identity())},
         "Healthcheck": {"Test": ["NONE"]},
-        "NetworkDisabled": True,
         "Tty": False,
         "OpenStdin": True,
         "StdinOnce": True,  # it closes with the runner's connection
@@ -142,7 +145,7 @@ def _host_settings(
         "NetworkMode": "none",
         "ReadonlyRootfs": True,
         "CapDrop": ["ALL"],
-        "SecurityOpt": ["no-new-privileges"],
+        "SecurityOpt": ["no-new-privileges", *(["label=disable"] if SELINUX.exists() else [])],
         "Privileged": False,
         "IpcMode": "private",
         "CgroupnsMode": "private",
@@ -414,39 +417,44 @@ class _Container:
         self._engine, self._client, self._name = engine, client, name
         self._ended = threading.Event()
         self._said = b""  # on standard error, which only the first process and the relay have
+        self._kills_seen = 0
         self.pid = -1
         self.ready, self._say_ready = os.pipe()
-        reading, self._print = os.pipe()
+        reading, writing = os.pipe()
         self.stdout: IO[bytes] = os.fdopen(reading, "rb", buffering=0)
-        self._listener: threading.Thread | None = None
+        self._print: IO[bytes] = os.fdopen(writing, "wb", buffering=0)
 
     def start(self) -> None:
         """Take hold of it, then let it run."""
-        connection = attach(self._engine, self._name)
-        self._listener = threading.Thread(target=self._listen, args=(connection,), daemon=True)
+        connection = None
         try:
+            connection = attach(self._engine, self._name)
             self._client.start(self._name)
-            self.pid = int(self._client.inspect_container(self._name)["State"]["Pid"])
-        finally:
-            self._listener.start()
+            self.pid = _require_local(int(self._client.inspect_container(self._name)["State"]["Pid"]), self._engine)
+        except BaseException:
+            for end in (self.stdout, self._print, *([connection] if connection else [])):
+                end.close()
+            os.close(self.ready)
+            os.close(self._say_ready)
+            raise
+        threading.Thread(target=self._listen, args=(connection,), daemon=True).start()
 
     def _listen(self, connection: socket.socket) -> None:
         """Sort what the container says until it ends: a frame has a channel, a length and that many bytes."""
-        output = os.fdopen(self._print, "wb", buffering=0)
-        with connection, connection.makefile("rb") as frames, output, suppress(OSError):  # the engine breaks off
+        with connection, connection.makefile("rb") as frames, self._print, suppress(OSError):  # the engine breaks off
             while head := frames.read(8):
                 left = int.from_bytes(head[4:], "big")
                 while left and (block := frames.read1(min(left, 1 << 16))):
                     left -= len(block)
-                    self._take(head[0], block, output)
+                    self._take(head[0], block)
         os.close(self._say_ready)
         self._ended.set()
 
-    def _take(self, channel: int, block: bytes, output: IO[bytes]) -> None:
+    def _take(self, channel: int, block: bytes) -> None:
         if channel != 2 or not (self._said or block.startswith(b"ready")):  # or the first process itself fails
             with suppress(BrokenPipeError):
                 while block:
-                    block = block[output.write(block) :]
+                    block = block[self._print.write(block) :]
             return
         if not self._said:
             os.write(self._say_ready, b"ready")
@@ -473,28 +481,54 @@ class _Container:
 
     def kill(self) -> None:
         """Kill all; the kernel ends the first process only after all others are gone."""
-        from docker import errors
+        from docker.errors import APIError
+        from requests import RequestException
 
-        with suppress(errors.APIError):  # it has ended already
+        if self._ended.is_set():
+            return
+        self._kills_seen = memory_kills(self._root())
+        try:
             self._client.kill(self._name)
+        except APIError:
+            pass  # it has ended meanwhile
+        except RequestException:  # the engine is gone
+            send(signal.SIGKILL, [self.pid] if self.pid > 0 else [])
 
     def shared_memory(self) -> int:
         """Bytes that lie in the inside's /dev/shm."""
-        with suppress(OSError, ValueError, IndexError):
-            relay = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()[0]
-            state = os.statvfs(f"/proc/{relay}/root/dev/shm")
+        with suppress(OSError):
+            state = os.statvfs(f"{self._root()}/dev/shm")
             return (state.f_blocks - state.f_bfree) * state.f_frsize
         return 0
 
+    def _root(self) -> str:
+        """Where the inside's root can be seen; by way of the relay, for the first process is closed to all."""
+        with suppress(OSError, IndexError):
+            relay = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()[0]
+            return f"/proc/{relay}/root"
+        return "/nowhere"
+
     def judge(self, outcome: Outcome) -> Outcome:
         """What the kernel did, and whether the engine failed us."""
-        if outcome.end not in ("completed", "agent-error"):
-            return outcome
-        if self.report is None:
+        report = self.report
+        if report is None and outcome.end in ("completed", "agent-error"):
             raise SandboxError("the container ended without a word; was its engine stopped?")
-        kills = self.report["memory_kills"]
-        if kills and outcome.exit_code == 137:
-            message = "the kernel killed the agent, for all together used more memory than is allowed"
-            kills += outcome.memory_kills - 1
-            return replace(outcome, end="out-of-memory", exit_code=None, message=message, memory_kills=kills)
-        return replace(outcome, memory_kills=outcome.memory_kills + kills)
+        kills = report["memory_kills"] if report else self._kills_seen
+        if not kills or outcome.end != "agent-error" or outcome.exit_code != 128 + signal.SIGKILL:
+            return replace(outcome, memory_kills=outcome.memory_kills + kills)
+        message = "the kernel killed the agent, for all together used more memory than is allowed"
+        kills += outcome.memory_kills - 1
+        return replace(outcome, end="out-of-memory", exit_code=None, message=message, memory_kills=kills)
+
+
+def _require_local(pid: int, engine: Engine) -> int:
+    """The number of a first process, if it is one of this machine's; -1 if it has ended already."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text() if pid > 0 else ""
+    except OSError:
+        status = ""
+    if not status:
+        return -1
+    if not any(line.startswith("NSpid:") and line.endswith("\t1") for line in status.splitlines()):
+        raise SandboxError(f"the container engine at {engine.address} does not run where mlebench does")
+    return pid

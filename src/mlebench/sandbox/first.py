@@ -118,10 +118,10 @@ def reap(relay: int) -> int | None:
     return code if code is None or code >= 0 else 128 - code
 
 
-def memory_kills() -> int:
-    """How many processes of this container the kernel killed for want of memory."""
+def memory_kills(root: str = "") -> int:
+    """How many processes of the container with this root the kernel killed for want of memory."""
     for path, name in KILLS:
-        with suppress(OSError), open(path, encoding="ascii") as file:  # noqa: PTH123
+        with suppress(OSError), open(root + path, encoding="ascii") as file:  # noqa: PTH123
             for line in file:
                 if line.startswith(name):
                     return int(line.split()[1])
