@@ -31,6 +31,7 @@ COMMANDS = {
     "logs": ("watching:logs", "Show what the agent of an attempt printed, or another record of it."),
     "stop": ("watching:stop", "Stop RUN, or one attempt of it, cleanly."),
     "report": ("runs:report", "Report on RUN at the terminal and as an HTML page."),
+    "export": ("export:export", "Write RUN in the layout of the published benchmark, for the tools made for that."),
     "new": ("authoring:new", "Write the skeleton of a new competition."),
     "check": ("authoring:check", "Check that a competition, by id or path, holds all it must."),
 }
