@@ -1,14 +1,22 @@
-"""Running an agent as the runner does, but without a sandbox."""
+"""Running an agent as the runner does, but without a sandbox; and whole attempts with a scripted model."""
 
+import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from mlebench import agents
+from mlebench import agents, environments, testing
+from mlebench.errors import UsageError
+from mlebench.runs.runner import execute, plan_run
+from mlebench.runs.store import AttemptFolder, AttemptState
+from mlebench.sandbox import find_sandbox
 
 
 @dataclass(frozen=True)
@@ -61,3 +69,97 @@ def place(tmp_path) -> Place:
         (home / name).mkdir(parents=True)
     (home / "instructions.txt").write_text("Solve it.")
     return Place(home)
+
+
+@dataclass(frozen=True)
+class Attempted:
+    """An attempt that was made, and the model's server as it was left."""
+
+    folder: AttemptFolder
+    server: testing.Server
+
+    @property
+    def state(self) -> AttemptState:
+        return self.folder.state()
+
+    @property
+    def output(self) -> str:
+        return (self.folder.path / "output.txt").read_text()
+
+    @property
+    def logs(self) -> Path:
+        return self.folder.path / "logs"
+
+    @property
+    def submission(self) -> Path:
+        return self.folder.path / "submission" / "submission.csv"
+
+    @property
+    def grade(self) -> dict[str, Any]:
+        return json.loads(self.folder.grade_path.read_text())
+
+
+@pytest.fixture
+def attempt(twins, tmp_path):
+    """Make one attempt as a user would: `attempt(agent, model, ...)`, in bubblewrap, with a scripted model.
+
+    Skipped where the agent's environment isn't built: "mlebench agents build AGENT --environment light" does it.
+    """
+
+    def make(
+        agent: str,
+        model: str = "solver",
+        *,
+        script: Any = None,
+        faults: Mapping[int, testing.Fault] | None = None,
+        competition: str = "spaceship-titanic",
+        seconds: float = 180,
+        parameters: Mapping[str, object] | None = None,
+        replay: Path | None = None,
+        **budget: object,
+    ) -> Attempted:
+        _require(agent)
+        dataset = twins(competition)
+        with testing.serve(script, faults=faults) as server:
+            models = tmp_path / "models.toml"
+            models.write_text(_MODELS.format(url=server.url, model=model))
+            run, _ = plan_run(
+                agent=agent,
+                competitions=[dataset.competition],
+                data_dir=dataset.data_dir,
+                runs_dir=tmp_path / "runs",
+                time_limit_seconds=seconds,
+                sandbox="bubblewrap",
+                memory_bytes=2_000_000_000,
+                agent_parameters={name: str(value) for name, value in (parameters or {}).items()},
+                model=f"scripted/{model}",
+                models_file=models,
+                budget=budget,
+                replay=replay,
+                environment="light",
+                name=f"run-{time.time_ns()}",
+            )
+            assert execute(run, lambda _: None)
+        return Attempted(AttemptFolder(run, competition, 0), server)
+
+    return make
+
+
+def _require(agent: str) -> None:
+    if reason := find_sandbox("bubblewrap").unavailable():
+        pytest.skip(reason)
+    try:
+        environments.find(agents.get(agent).software_for("light"), "bubblewrap")
+    except UsageError as error:
+        pytest.skip(str(error))
+
+
+_MODELS = """
+[upstreams.scripted]
+url = "{url}"
+dialects = ["openai-chat", "openai-responses", "openai-completions", "anthropic", "google"]
+[prices."scripted/{model}"]
+input = 1.0
+cached_input = 0.1
+output = 4.0
+"""
