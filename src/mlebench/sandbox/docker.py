@@ -45,6 +45,16 @@ OVERHEAD_TASKS = 3
 SELINUX = Path("/sys/fs/selinux/enforce")  # where it is, a container may not read the folders it is given
 PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")  # engines like to pass on their own
 
+_NOT_SEEN = "what runs in a kernel of its own can't be watched or signalled from outside"
+OWN_KERNEL = {  # checks of mlebench.sandbox.checks that can't hold in gVisor and the like, and why
+    "there_are_no_privileges": "the kernel inside is another, which tells less",
+    **dict.fromkeys(
+        ("time_is_limited", "who_heeds_the_warning_ends_by_itself", "time_running_short_is_told"), _NOT_SEEN
+    ),
+    **dict.fromkeys(("memory_is_limited", "a_child_that_takes_too_much_memory_dies_first"), _NOT_SEEN),
+    **dict.fromkeys(("the_observer_sees_and_stops", "a_killed_runner_leaves_nothing_running"), _NOT_SEEN),
+}
+
 
 class Docker:
     """Runs a program in a container; `runtime` is one of the engine's. See `mlebench.sandbox.Sandbox`."""
@@ -52,6 +62,7 @@ class Docker:
     def __init__(self, runtime: str | None = None) -> None:
         self.runtime = runtime
         self.name = f"docker:{runtime}" if runtime else "docker"
+        self.exceptions: Mapping[str, str] = OWN_KERNEL if runtime and has_own_kernel(runtime) else {}
 
     def unavailable(self) -> str | None:
         """Why this machine can't use it and what to do about it; None if it can."""
@@ -403,7 +414,8 @@ def _container(engine: Engine, client: APIClient, settings: Mapping[str, Any]) -
     name = f"mlebench-{secrets.token_hex(8)}"  # known before it is there, so that it can be removed in any case
     try:
         client.create_container_from_config(settings, name)
-        container = _Container(engine, client, name)
+        runtime = settings["HostConfig"].get("Runtime") or engine.runtime
+        container = _Container(engine, client, name, has_own_kernel(runtime))
         container.start()
         yield container
     finally:
@@ -413,8 +425,8 @@ def _container(engine: Engine, client: APIClient, settings: Mapping[str, Any]) -
 class _Container:
     """A container as `watch` wants a process: its first process, and what it prints in a pipe."""
 
-    def __init__(self, engine: Engine, client: APIClient, name: str) -> None:
-        self._engine, self._client, self._name = engine, client, name
+    def __init__(self, engine: Engine, client: APIClient, name: str, own_kernel: bool) -> None:
+        self._engine, self._client, self._name, self._own_kernel = engine, client, name, own_kernel
         self._ended = threading.Event()
         self._said = b""  # on standard error, which only the first process and the relay have
         self._kills_seen = 0
@@ -430,7 +442,9 @@ class _Container:
         try:
             connection = attach(self._engine, self._name)
             self._client.start(self._name)
-            self.pid = _require_local(int(self._client.inspect_container(self._name)["State"]["Pid"]), self._engine)
+            if not self._own_kernel:
+                pid = self._client.inspect_container(self._name)["State"]["Pid"]
+                self.pid = _require_local(int(pid), self._engine)
         except BaseException:
             for end in (self.stdout, self._print, *([connection] if connection else [])):
                 end.close()
@@ -519,6 +533,11 @@ class _Container:
         message = "the kernel killed the agent, for all together used more memory than is allowed"
         kills += outcome.memory_kills - 1
         return replace(outcome, end="out-of-memory", exit_code=None, message=message, memory_kills=kills)
+
+
+def has_own_kernel(runtime: str) -> bool:
+    """Whether what runs inside is no process of this machine, so that it can't be watched from outside."""
+    return any(word in runtime.lower() for word in ("runsc", "gvisor", "kata", "krun"))
 
 
 def _require_local(pid: int, engine: Engine) -> int:

@@ -171,7 +171,14 @@ def unavailable(engine: Engine, runtime: str | None) -> str | None:
             "Docker without root makes the agent's files another user's. Use Docker with root, or Podman without: "
             "`systemctl --user start podman.socket; export DOCKER_HOST=unix://$XDG_RUNTIME_DIR/podman/podman.sock`."
         )
-    if runtime is not None and runtime not in engine.runtimes:
+    if runtime is None or runtime == engine.runtime:
+        return None
+    if engine.name == "Podman":
+        return (
+            f'Podman takes its runtime from its configuration, where it is "{engine.runtime}"; for {runtime}, put '
+            f'`runtime = "{runtime}"` below [engine] into containers.conf and start its service anew.'
+        )
+    if runtime not in engine.runtimes:
         there = ", ".join(engine.runtimes)
         return f'{engine.name} has no runtime "{runtime}"; it has {there}. Its documentation tells how to add one.'
     return None
