@@ -18,6 +18,7 @@ import platform
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,7 @@ def digest_of_file(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+@cache
 def _this_python() -> Environment:
     """The environment that mlebench itself runs in."""
     from importlib.metadata import distributions

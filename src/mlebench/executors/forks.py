@@ -1,6 +1,7 @@
 """What the local executor starts once: a process that imports what is to be called, and forks for each call.
 
-Imports take half a second, a fork some milliseconds. Calls come as lines of JSON on standard input
+Imports take half a second, a fork some milliseconds. A module may have a function `warm_up` that does before the
+first fork what would otherwise be done again in each. Calls come as lines of JSON on standard input
 (`{"id": 1, "function": "module:name", "args": [], "kwargs": {}}`), answers go out as lines on standard output
 (`{"id": 1, "result": ...}` or `{"id": 1, "error": "..."}`). When the input ends, because the executor shuts down or
 its process died, running calls are interrupted as by Ctrl-C and waited for.
@@ -45,6 +46,7 @@ class Server:
     def __init__(self, calls: int, answers: int) -> None:
         self._calls, self._answers = calls, answers
         self._selector = selectors.DefaultSelector()
+        self._warm: set[str] = set()
         self._children: dict[int, tuple[int, int, bytearray]] = {}  # pipe -> id of the call, process, what it said
 
     def serve(self) -> None:
@@ -66,8 +68,7 @@ class Server:
                     self._fork(json.loads(line))
 
     def _fork(self, call: dict[str, Any]) -> None:
-        with suppress(Exception):  # the child meets the same error, and tells it
-            importlib.import_module(call["function"].partition(":")[0])
+        self._warm_up(call["function"].partition(":")[0])
         reading, writing = os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -76,6 +77,13 @@ class Server:
         os.close(writing)
         self._children[reading] = (call["id"], pid, bytearray())
         self._selector.register(reading, selectors.EVENT_READ)
+
+    def _warm_up(self, module: str) -> None:
+        if module in self._warm:
+            return
+        self._warm.add(module)
+        with suppress(Exception):  # the child meets the same error, and tells it
+            getattr(importlib.import_module(module), "warm_up", lambda: None)()
 
     def _become_child(self) -> None:
         os.setsid()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import secrets
@@ -65,6 +66,15 @@ def run_attempt(run: str, competition_id: str, seed: int) -> str:
         state = _finished(folder.state(), "sandbox-error", traceback.format_exc(limit=-3))
     folder.write_state(state)
     return state.end or ""
+
+
+def warm_up() -> None:
+    """Do once what every attempt needs: imports that come late otherwise, and hashes that don't change."""
+    for module in ("uvicorn.loops.auto", "uvicorn.protocols.http.auto", "uvicorn.lifespan.off"):
+        importlib.import_module(module)
+    mlebench_digest()
+    environments.find(None, "none")
+    agents.agents()
 
 
 class _GraderFailure(Exception):
