@@ -37,7 +37,10 @@ def settings(environment: Mapping[str, str]) -> dict[str, Any]:
         "security": {"auth": {"selectedType": "gemini-api-key"}},
         "privacy": {"usageStatisticsEnabled": False},
         "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
-        "model": {"maxSessionTurns": int(environment["AGENT_MAX_TURNS"]) or -1},
+        "model": {
+            "maxSessionTurns": int(environment["AGENT_MAX_TURNS"]) or -1,
+            "disableLoopDetection": environment["AGENT_LOOP_DETECTION"] == "false",
+        },
         "modelConfigs": {"overrides": [{"match": {"overrideScope": "core"}, "modelConfig": {"model": model}}]},
         "tools": {
             "exclude": ["google_web_search", "web_fetch"],  # the provider would search, whatever the sandbox forbids

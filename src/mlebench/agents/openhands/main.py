@@ -2,8 +2,8 @@
 
 The agent is the SDK's own: a terminal, an editor, a list of tasks, and a memory that is summarised as it grows. Nobody
 is there to answer it, so as in the published runs the user is simulated: whenever the agent stops without having called
-its finish tool, or without a submission in place, it is told to go on, up to a number of times. Every event is a file
-below LOGS_DIR/events, written as it happens.
+its finish tool, or without a submission in place, it is told to go on, up to a number of times; when it repeats itself,
+it is told that. Every event is a file below LOGS_DIR/events, written as it happens.
 
 Exit code: 0 if it handed in, or its steps or reminders are used up; 3 if the model was refused; 1 after any other
 error. The last line of the output says which.
@@ -35,6 +35,10 @@ AGENT = "agent"  # what the SDK books the agent's own requests under
 GO_ON = """\
 Nobody will answer questions: decide for yourself and go on with the task.
 When a valid submission stands in {submission} and you can't improve it any more, call the finish tool.
+"""
+REPEATING = """\
+You have done the same several times with the same result. If you wait for a command, give it a longer timeout;
+otherwise try something else.
 """
 
 
@@ -99,18 +103,23 @@ def work(conversation: LocalConversation, environment: Mapping[str, str]) -> str
     """Let the agent work, and go on if it stops early; how that ended."""
     submission = Path(environment["SUBMISSION_DIR"]) / "submission.csv"
     iterations, reminders = int(environment["AGENT_MAX_ITERATIONS"]), int(environment["AGENT_MAX_REMINDERS"])
-    for reminder in range(reminders + 1):
-        if reminder:
-            conversation.send_message(GO_ON.format(submission=submission))
+    reminded = 0
+    while steps(conversation) < iterations:
         conversation.max_iteration_per_run = iterations - steps(conversation)
         conversation.run()
-        if conversation.state.execution_status == ConversationExecutionStatus.ERROR:
-            return "all steps are used up"
-        if called_finish(conversation) and submission.is_file():
+        status = conversation.state.execution_status
+        if status == ConversationExecutionStatus.STUCK:
+            conversation.send_message(REPEATING)
+        elif status == ConversationExecutionStatus.ERROR:  # other errors are raised
+            break
+        elif called_finish(conversation) and submission.is_file():
             return "handed in"
-        if steps(conversation) >= iterations:
-            return "all steps are used up"
-    return f"stopped without handing in, {reminders} reminders did not help"
+        elif reminded == reminders:
+            return f"stopped without handing in, {reminders} reminders did not help"
+        else:
+            reminded += 1
+            conversation.send_message(GO_ON.format(submission=submission))
+    return "all steps are used up"
 
 
 def steps(conversation: LocalConversation) -> int:
