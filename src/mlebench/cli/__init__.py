@@ -30,6 +30,8 @@ COMMANDS = {
     ),
     "logs": ("watching:logs", "Show what the agent of an attempt printed, or another record of it."),
     "stop": ("watching:stop", "Stop RUN, or one attempt of it, cleanly."),
+    "verify": ("verify:verify", "Say whether RUN is complete and unchanged: every hash is computed anew."),
+    "sign": ("verify:sign", "Sign RUN once all its attempts are done, so that nobody else can change it unseen."),
     "report": ("runs:report", "Report on RUN at the terminal and as an HTML page."),
     "export": ("export:export", "Write RUN in the layout of the published benchmark, for the tools made for that."),
     "new": ("authoring:new", "Write the skeleton of a new competition."),

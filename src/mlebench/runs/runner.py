@@ -21,6 +21,7 @@ from mlebench.executors import find_executor
 from mlebench.runs.attempt import run_attempt
 from mlebench.runs.machine import available_cpus, disk_share, hardware, memory_share, versions
 from mlebench.runs.machine import gpus as find_gpus
+from mlebench.runs.proof import seal_run
 from mlebench.runs.seal import file_sha256, mlebench_digest, tree_digest
 from mlebench.runs.store import AttemptFolder, RunConfig, attempts, read_config, write_config
 from mlebench.sandbox import find_sandbox
@@ -206,6 +207,7 @@ def is_running(run: Path) -> bool:
 def execute(run: Path, watch: Watcher, workers: int | None = None) -> bool:
     """Run what is not done yet. Returns whether all attempts are done; raises UsageError if `run` is in use.
 
+    Once all are done, proof.json fixes them.
     On KeyboardInterrupt running attempts are stopped, recorded as interrupted, and the exception goes on.
     """
     config = read_config(run)
@@ -221,7 +223,10 @@ def execute(run: Path, watch: Watcher, workers: int | None = None) -> bool:
         for path in (stop_path(run), *(attempt.stop_path for attempt in everything)):
             path.unlink(missing_ok=True)
         _work_off(everything, config, watch)
-        return all(attempt.state().is_done for attempt in everything)
+        done = all(attempt.state().is_done for attempt in everything)
+        if done:
+            seal_run(run)
+        return done
 
 
 def _work_off(everything: Sequence[AttemptFolder], config: RunConfig, watch: Watcher) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Collection
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -53,16 +54,19 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def tree_digest(folder: Path, suffixes: tuple[str, ...] | None = None) -> str:
+def tree_digest(folder: Path, suffixes: tuple[str, ...] | None = None, without: Collection[str] = ()) -> str:
     """One BLAKE3 digest of all names below `folder`, what is in the files, and where links point to.
 
-    Links are not followed; rights and times don't count. With `suffixes`, only files that end so.
+    Links are not followed; rights and times don't count. With `suffixes`, only files that end so; `without` the
+    files at these paths below `folder`.
     """
     from blake3 import blake3
 
     whole = blake3()
     for path in sorted(_entries(folder), key=os.fsencode):
         state = path.lstat()
+        if path.relative_to(folder).as_posix() in without:
+            continue
         if suffixes is not None and (path.suffix not in suffixes or not stat.S_ISREG(state.st_mode)):
             continue
         if stat.S_ISREG(state.st_mode):

@@ -1,6 +1,7 @@
 """What a run leaves on disk. Files are the database: readable with `cat`, each replaced atomically.
 
 <run>/run.json                          the configuration, the disclosure and the plan: every attempt there will be
+<run>/proof.json proof.sig              hashes of all attempts once they are done, and their signature
 <run>/<competition>/<seed>/attempt.json state, end, times, peaks, use of the model, seal
                           /grade.json   what the submission is worth
                           /submission/ code/ logs/ output.txt prompt.txt instructions.txt
