@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from pathlib import Path
 
 import click
 
 from mlebench.errors import MlebenchError, UsageError
 from mlebench.testing.conversation import Engineer
+
+KEPT = 100  # requests; all of a long run would fill the memory
 
 
 @click.command()
@@ -30,6 +33,7 @@ def main(host: str, port: int, engineer: str | None, key: str | None, write_mode
     table = engineers_by_name()
     script = table if engineer is None else _one(table, engineer)
     with serve(script, key=key, host=host, port=port) as server:
+        server.requests = deque(maxlen=KEPT)
         path = write_models or Path("scripted.toml")
         if write_models:
             write_text(write_models, models_file(server.url, server.models, key is not None))

@@ -164,11 +164,12 @@ def use_of(request: Request, reply: Reply) -> Use:
     seen = () if last_turn is None else request.messages[:last_turn]
     fixed = words(request.system) + sum(words(json.dumps(dict(tool.parameters))) + 1 for tool in request.tools)
     reasoning = words(reply.reasoning)
+    spoken = words(reply.text) + reasoning + sum(1 + words(call.json) for call in reply.calls)
     return Use(
         requests=1,
         input_tokens=max(1, fixed + sum(map(_spoken, request.messages))),
         cached_tokens=0 if last_turn is None else fixed + sum(map(_spoken, seen)),
-        output_tokens=max(1, words(reply.text) + reasoning + sum(1 + words(call.json) for call in reply.calls)),
+        output_tokens=0 if request.dialect == "openai-embeddings" else max(1, spoken),
         reasoning_tokens=reasoning,
     )
 

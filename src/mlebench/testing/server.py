@@ -7,7 +7,8 @@ import json
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableSequence, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -74,9 +75,9 @@ class ScriptedApp:
     ) -> None:
         self._engineers = _engineers(script)
         self._faults, self._key = dict(faults or {}), key
-        self._asked: dict[str, int] = {}
+        self._number, self._asked = 0, Counter[str]()
         self._lock = threading.Lock()
-        self.requests: list[Recorded] = []
+        self.requests: MutableSequence[Recorded] = []
         self.use: dict[str, Use] = {}
         self.errors: list[Exception] = []
         post = [Route(path, partial(self._generate, dialect), methods=["POST"]) for path, dialect in DIALECTS.items()]
@@ -151,50 +152,50 @@ class ScriptedApp:
     def _ask(self, request: Request, recorded: Recorded) -> Reply | Fault:
         """What the script says. A fault that spoils an answer leaves the answer in `recorded.reply`."""
         with self._lock:
-            number = self._asked[""] = self._asked.get("", 0) + 1
+            self._number += 1
+            recorded.request = request
             engineer = _find(self._engineers, request.model)
             if engineer is None:
-                recorded.request = request
                 return Fault.error(404, f"The model `{request.model}` does not exist or you do not have access to it.")
-            fault = self._faults.get(number)
+            fault = self._faults.get(self._number)
             if fault is not None and fault.kind not in SPOILING:
-                recorded.request = request
                 return fault
-            asked = self._asked[request.model] = self._asked.get(request.model, 0) + 1
-            recorded.request = request = replace(request, number=asked)
-            try:
-                answer = engineer(request)
-            except Exception as error:
-                self.errors.append(error)
-                return Fault.error(500, f"the engineer failed: {error!r}")
+            answer = self._consult(engineer, request, recorded)
             if isinstance(answer, Fault):
                 return answer
-            recorded.reply = Reply(answer) if isinstance(answer, str) else answer
-            return fault or recorded.reply
+            recorded.reply = answer
+            return fault or answer
+
+    def _consult(self, engineer: Engineer, request: Request, recorded: Recorded) -> Reply | Fault:
+        """The engineer's answer; vectors need none. Its failure is kept, to be raised when the server ends."""
+        if request.dialect == "openai-embeddings":
+            return Reply()
+        self._asked[request.model] += 1
+        recorded.request = request = replace(request, number=self._asked[request.model])
+        try:
+            answer = engineer(request)
+        except Exception as error:
+            self.errors.append(error)
+            return Fault.error(500, f"the engineer failed: {error!r}")
+        return Reply(answer) if isinstance(answer, str) else answer
 
     def _deliver(self, dialect: Dialect, http: HttpRequest, recorded: Recorded, reply: Reply) -> Response:
         request, fault = recorded.request, recorded.fault
         assert request is not None
         recorded.reply, recorded.status = reply, 200
         use = use_of(request, reply)
-        if request.dialect == "openai-embeddings":
-            use.output_tokens = 0
-        told = partial(self._told, recorded, use)
         if request.stream and dialect.events is not None:
             events = dialect.events(request, reply, use)
             array = request.dialect == "google" and http.query_params.get("alt") != "sse"
             blocks = _as_array(events) if array else map(_encoded, events)
             kind = "application/json" if array else "text/event-stream"
         else:
-            blocks = iter([json.dumps(dialect.write(request, reply, use)).encode()])
-            kind = "application/json"
-            if fault is None or fault.kind == "wrong-json":
-                whole = next(blocks)
-                if fault is None:
-                    told()
-                return Response(whole if fault is None else whole[: len(whole) // 2], media_type=kind)
-            blocks = _parts(next(blocks))
-        body = _spoilt(blocks, fault, told)
+            whole, kind = json.dumps(dialect.write(request, reply, use)).encode(), "application/json"
+            if fault is None:
+                self._told(recorded, use)
+                return Response(whole, media_type=kind)
+            blocks = iter([whole]) if fault.kind == "wrong-json" else _parts(whole)
+        body = _spoilt(blocks, fault, partial(self._told, recorded, use))
         return StreamingResponse(body, media_type=kind, headers={"cache-control": "no-cache"})
 
     def _told(self, recorded: Recorded, use: Use) -> None:
