@@ -13,13 +13,12 @@ from pathlib import Path
 import pytest
 
 from mlebench.files import remove_tree
-from mlebench.sandbox import Limits, find_sandbox
+from mlebench.sandbox import Limits
 from mlebench.sandbox.checks import alive, make_world
 from mlebench.sandbox.collect import collect_submission
 
 AGENT = Path(__file__).with_name("hostile_agent.py")
-REASON = find_sandbox("bubblewrap").unavailable()
-pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+STRICT = ["bubblewrap", "docker"]
 MEGABYTE = 1 << 20
 
 
@@ -62,7 +61,7 @@ def host(tmp_path):
             listener.setblocking(False)
         told = {
             "secret": secret[::-1],  # so that what it was told is not what it looks for
-            "paths": [str(tmp_path / "world" / "prepared" / "private" / "answers.csv"), "/etc/shadow"],
+            "paths": [str(tmp_path / "world" / "prepared" / "private" / "answers.csv"), str(AGENT)],
             "port": server.getsockname()[1],
             "address": _own_address(),
             "socket": path,
@@ -91,20 +90,19 @@ def hostile_world(folder, host):
     return replace(world, environment={"HOST": json.dumps(host.told)})
 
 
-def attack(way, folder, host, limits=None):
+def attack(sandbox, way, folder, host, limits=None):
     world = hostile_world(folder, host)
     limits = limits or Limits(60, processes=200, memory_bytes=512 * MEGABYTE, grace_seconds=0.5)
     output = folder / "output.txt"
-    outcome = find_sandbox("bubblewrap").run(
-        world, ["python3", "/home/agent/main.py", way, host.told["marker"]], limits, output
-    )
+    outcome = sandbox.run(world, ["python3", "/home/agent/main.py", way, host.told["marker"]], limits, output)
     assert host.secret.encode() not in output.read_bytes()
     return world, outcome, output.read_text(errors="replace")
 
 
 @pytest.mark.parametrize("way", ["search", "network", "escape"])
-def test_it_reaches_nothing(way, host, tmp_path):
-    _, outcome, output = attack(way, tmp_path, host)
+@pytest.mark.parametrize("name", [*STRICT, "docker on an image"])
+def test_it_reaches_nothing(name, way, usable, host, tmp_path):
+    _, outcome, output = attack(usable(name), way, tmp_path, host)
     assert outcome.end == "completed", output
     assert json.loads(output.splitlines()[-1]) == {"found": []}
     assert host.visitors() == 0
@@ -140,18 +138,20 @@ def test_without_a_sandbox_it_does(way, sockets, host, tmp_path):
         ("parricide", "agent-error", Limits(30)),
     ],
 )
-def test_its_end_has_the_right_name(way, end, limits, host, tmp_path):
-    _, outcome, output = attack(way, tmp_path, host, limits)
+@pytest.mark.parametrize("name", STRICT)
+def test_its_end_has_the_right_name(name, way, end, limits, usable, host, tmp_path):
+    _, outcome, output = attack(usable(name), way, tmp_path, host, limits)
     assert outcome.end == end, (outcome, output[-2000:])
     assert outcome.seconds < 15
     assert outcome.peak_memory_bytes < 4 * (limits.memory_bytes or 1 << 40)
     assert not alive(host.told["marker"])
 
 
-def test_what_it_leaves_is_harmless(host, tmp_path):
+@pytest.mark.parametrize("name", STRICT)
+def test_what_it_leaves_is_harmless(name, usable, host, tmp_path):
     """Links, pipes, holes, 100,000 files, closed and endless folders: measured, not followed, removable."""
     limits = Limits(60, memory_bytes=512 * MEGABYTE, grace_seconds=0.5)
-    world, outcome, output = attack("litter", tmp_path, host, limits)
+    world, outcome, output = attack(usable(name), "litter", tmp_path, host, limits)
     assert outcome.end == "completed", output
     assert outcome.peak_disk_bytes < 100 * MEGABYTE
     assert collect_submission(world.submission) is None

@@ -17,35 +17,35 @@ from mlebench.sandbox import SANDBOXES, Limits, Outcome, find_sandbox
 from mlebench.sandbox.checks import SANDBOX_CHECKS, CheckFailed, exceptions, make_world
 from mlebench.sandbox.unsandboxed import Unsandboxed
 
-USABLE = [name for name in SANDBOXES if find_sandbox(name).unavailable() is None]
 SYSTEM_PYTHON = "/usr/bin/python3"
 NOBODY = 65534
 
 
 @pytest.mark.parametrize("check", SANDBOX_CHECKS, ids=attrgetter("__name__"))
-@pytest.mark.parametrize("name", SANDBOXES)
-def test_sandbox(name, check, tmp_path):
-    sandbox = find_sandbox(name)
-    if reason := sandbox.unavailable():
-        pytest.skip(reason)
+@pytest.mark.parametrize("name", [*SANDBOXES, "docker on an image"])
+def test_sandbox(name, check, usable, tmp_path):
+    sandbox = usable(name)
     if reason := exceptions(sandbox).get(check.__name__):
         pytest.skip(f"can't hold: {reason}")
     check(sandbox, tmp_path)
 
 
-def test_the_strict_sandbox_has_no_exceptions():
-    assert not exceptions(find_sandbox("bubblewrap"))
+@pytest.mark.parametrize("name", ["bubblewrap", "docker"])
+def test_the_strict_sandboxes_have_no_exceptions(name):
+    assert not exceptions(find_sandbox(name))
 
 
-def test_exceptions_name_checks():
-    assert set(Unsandboxed.exceptions) <= {check.__name__ for check in SANDBOX_CHECKS}
+@pytest.mark.parametrize("name", ["none", "docker:runsc"])
+def test_exceptions_name_checks(name):
+    names = set(exceptions(find_sandbox(name)))
+    assert names
+    assert names <= {check.__name__ for check in SANDBOX_CHECKS}
 
 
 @pytest.mark.parametrize("place", ["/tmp", "/var/tmp"])
-def test_an_environment_that_lies_in_a_temporary_folder(place, tmp_path):
-    sandbox = find_sandbox("bubblewrap")
-    if reason := sandbox.unavailable():
-        pytest.skip(reason)
+@pytest.mark.parametrize("name", ["bubblewrap", "docker"])
+def test_an_environment_that_lies_in_a_temporary_folder(name, place, usable, tmp_path):
+    sandbox = usable(name)
     with tempfile.TemporaryDirectory(dir=place) as folder:
         Path(folder).chmod(0o755)
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", f"{folder}/env"], check=True)
@@ -56,10 +56,9 @@ def test_an_environment_that_lies_in_a_temporary_folder(place, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="not root, so test_sandbox is the rootless case")
-def test_bubblewrap_without_root(tmp_path_factory):
+def test_bubblewrap_without_root(usable):
     """The same checks, run by a user who owns nothing, with the system's Python and no package of ours installed."""
-    if "bubblewrap" not in USABLE:
-        pytest.skip("no bubblewrap")
+    usable("bubblewrap")
     if not Path(SYSTEM_PYTHON).exists():
         pytest.skip(f"no {SYSTEM_PYTHON} that another user may run")
     folder = Path("/tmp") / f"mlebench-rootless-{os.getpid()}"
@@ -123,8 +122,13 @@ def test_a_check_sees_what_none_allows(check, tmp_path):
 
 
 def test_a_name_that_is_none():
-    with pytest.raises(UsageError, match="there are bubblewrap, none"):
+    with pytest.raises(UsageError, match="there are bubblewrap, docker"):
         find_sandbox("chroot")
+
+
+def test_a_variant_of_a_sandbox_that_has_none():
+    with pytest.raises(UsageError, match="bubblewrap has no variants"):
+        find_sandbox("bubblewrap:strict")
 
 
 def test_a_sandbox_that_is_missing_says_what_to_do(monkeypatch, tmp_path):
@@ -154,11 +158,10 @@ def test_a_bwrap_that_is_too_old_or_forbidden_says_what_to_do(tmp_path):
         assert expected in result.stdout
 
 
-def test_many_open_connections_do_not_stop_the_relay(tmp_path):
+@pytest.mark.parametrize("name", ["bubblewrap", "docker"])
+def test_many_open_connections_do_not_stop_the_relay(name, usable, tmp_path):
     from mlebench.sandbox.checks import http_server, run_probe
 
-    if "bubblewrap" not in USABLE:
-        pytest.skip("no bubblewrap")
     code = """
 import json, os, socket, urllib.request
 idle = [socket.create_connection(("localhost", 5000)) for _ in range(100)]
@@ -167,16 +170,14 @@ with urllib.request.urlopen("http://localhost:5000/still-there") as answer:
     print(json.dumps(answer.read().decode()))
 """
     with http_server() as path:
-        found = run_probe(find_sandbox("bubblewrap"), tmp_path, code, sockets={5000: path})
+        found = run_probe(usable(name), tmp_path, code, sockets={5000: path})
     assert found == "you asked for /still-there"
 
 
-def test_processors_are_chosen(tmp_path):
+@pytest.mark.parametrize("name", SANDBOXES)
+def test_processors_are_chosen(name, usable, tmp_path):
     from mlebench.sandbox.checks import run_code
 
     one = min(os.sched_getaffinity(0))
-    for name in USABLE:
-        ran = run_code(
-            find_sandbox(name), tmp_path / name, "import os; print(os.sched_getaffinity(0))", Limits(20, cpus=[one])
-        )
-        assert ran.output == f"{{{one}}}\n"
+    ran = run_code(usable(name), tmp_path / "x", "import os; print(os.sched_getaffinity(0))", Limits(20, cpus=[one]))
+    assert ran.output == f"{{{one}}}\n"
