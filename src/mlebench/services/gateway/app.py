@@ -176,7 +176,8 @@ class Gateway:
         self._ledger.add_refused()
         self._refusals += 1
         if self._refusals <= MAX_REFUSALS_RECORDED:
-            self.record({**entry, **_bounded("request", request, size, MAX_REFUSED_BYTES)})
+            with suppress(OSError):  # that is in the verdict already
+                self.record({**entry, **_bounded("request", request, size, MAX_REFUSED_BYTES)})
 
     async def answer(self, call: _Call) -> Reply:
         """Answer a request that was prepared, count what it uses, and record it. Raises Rejection."""

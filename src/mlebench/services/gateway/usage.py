@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -113,4 +114,6 @@ def _part(mapping: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _count(mapping: Mapping[str, Any], name: str) -> int:
     value = mapping.get(name)
-    return max(0, int(value)) if isinstance(value, int | float) and not isinstance(value, bool) else 0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return 0
+    return max(0, int(value))
