@@ -26,16 +26,16 @@ IDS = ("spaceship-titanic", "spooky-author-identification")
 FIRST, SECOND = (f"{competition_id}/0" for competition_id in IDS)
 
 
-def make_run(folder: Path, **options):
-    """A finished run of the agent `sample` on two twins with two seeds each."""
-    for competition_id in IDS:
+def make_run(folder: Path, agent="sample", ids=IDS, seeds=2, **options):
+    """A finished run on twins."""
+    for competition_id in ids:
         prepare(Dataset(catalog.get(competition_id), folder / "data"), Synthetic(rows=60))
     run, _ = plan_run(
-        agent="sample",
-        competitions=[catalog.get(competition_id) for competition_id in IDS],
+        agent=agent,
+        competitions=[catalog.get(competition_id) for competition_id in ids],
         data_dir=folder / "data",
         runs_dir=folder,
-        seeds=2,
+        seeds=seeds,
         time_limit_seconds=60,
         sandbox=SANDBOX,
         name="r",
@@ -251,6 +251,25 @@ def test_changed_folders(run):
     (run / FIRST / "code" / "solution.py").write_text("")
     shutil.rmtree(run / SECOND / "logs")
     assert found(run) == [f"records: {FIRST}/code was changed", f"records: {SECOND}/logs was removed"]
+
+
+def test_snapshots_and_their_grades(tmp_path):
+    agent = tmp_path / "agent"
+    agent.mkdir()
+    (agent / "agent.toml").write_text('title = "T"\nsummary = "S"\ncommand = ["python", "/home/agent/main.py"]\n')
+    (agent / "main.py").write_text(
+        "import os, shutil, time\n"
+        "data, out = os.environ['DATA_DIR'], os.environ['SUBMISSION_DIR']\n"
+        "shutil.copy(data + '/sample_submission.csv', out + '/submission.csv')\n"
+        "time.sleep(1.5)\n"
+    )
+    run = make_run(tmp_path, agent=str(agent), ids=IDS[:1], seeds=1, snapshot_seconds=0.5)
+    (snapshot,) = (run / FIRST / "snapshots").iterdir()
+    assert verify(run, regrade=True).complete
+    edit(snapshot / "grade.json", score=1.0)
+    assert found(run) == [f"grades: {FIRST}/snapshots/{snapshot.name}/grade.json was changed"]
+    (snapshot / "submission.csv").write_text("")
+    assert f"records: {FIRST}/snapshots was changed" in found(run)
 
 
 @pytest.mark.parametrize(
