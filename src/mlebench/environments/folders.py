@@ -60,12 +60,17 @@ class Plan:
         return environments_dir() / self.digest
 
     @property
+    def prefixes(self) -> tuple[Path, ...]:
+        """What must stand inside beside Python's."""
+        found = [self.folder / "node"] if self.software.npm else []
+        if self.node and not self.node.prefix.is_relative_to("/usr"):
+            found.append(self.node.prefix)
+        return tuple(found)
+
+    @property
     def environment(self) -> Environment:
         """What a sandbox needs to know of it."""
-        prefixes = [self.folder / "node"] if self.software.npm else []
-        if self.node and not self.node.prefix.is_relative_to("/usr"):
-            prefixes.append(self.node.prefix)
-        return Environment(self.digest, self.folder / "python", tuple(prefixes), self.root.tree if self.root else None)
+        return Environment(self.digest, self.folder / "python", self.prefixes, self.root.tree if self.root else None)
 
     @property
     def base(self) -> Plan | None:

@@ -39,27 +39,27 @@ class Interpreter:
 
 def find_interpreter(versions: str) -> Interpreter | None:
     """The Python of the host to build with: the one that runs this if it suits, else one on PATH, else one of uv's."""
-    return _find_interpreter(versions or OLDEST, os.environ.get("PATH", ""))
+    return _find_interpreter(versions or OLDEST, os.environ.get("PATH", ""), find_uv())
 
 
 @cache
-def _find_interpreter(versions: str, path: str) -> Interpreter | None:
+def _find_interpreter(versions: str, path: str, uv: str | None) -> Interpreter | None:
     from packaging.specifiers import SpecifierSet
 
     suits = SpecifierSet(versions)
-    for executable in _candidates(versions, path):
+    for executable in _candidates(versions, path, uv):
         found = examine(executable)
         if found and suits.contains(found.version, prereleases=True):
             return found
     return None
 
 
-def _candidates(versions: str, path: str) -> Iterator[str]:
+def _candidates(versions: str, path: str, uv: str | None) -> Iterator[str]:
     yield sys.executable
     for name in _NAMES:
         if found := shutil.which(name, path=path):
             yield found
-    if uv := find_uv():
+    if uv:
         command = [uv, "python", "find", "--system", "--no-python-downloads", "--no-project", versions]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode == 0:
@@ -79,7 +79,9 @@ def examine(executable: str) -> Interpreter | None:
 
 
 def find_uv() -> str | None:
-    """The program uv, on PATH or installed beside this Python."""
+    """The program uv: what MLEBENCH_UV names (if that is empty, none), else on PATH or installed beside this Python."""
+    if (given := os.environ.get("MLEBENCH_UV")) is not None:
+        return shutil.which(given)
     beside = Path(sys.executable).with_name("uv")
     return shutil.which("uv") or (str(beside) if beside.is_file() else None)
 

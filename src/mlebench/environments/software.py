@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,8 @@ class Software:
             _require_type(name, value)
         if (python := table.get("python")) is not None:
             _require_versions(python)
+        for package in table.get("no_deps", ()):
+            _require_exact(package)
         if (base := table.get("base")) is not None and base not in BASES:
             raise ValueError(f'base of [software] is "{base}"; there are {", ".join(BASES)}')
         npm = _file(table, "npm", folder)
@@ -87,6 +90,16 @@ def _require_versions(python: str) -> None:
         raise ValueError(
             f'python of [software] is a version such as ">=3.12" or ">=3.12,<3.14", not "{python}"'
         ) from error
+
+
+def _require_exact(package: str) -> None:
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    with suppress(InvalidRequirement):
+        found = Requirement(package)
+        if found.url or any(each.operator in ("==", "===") for each in found.specifier):
+            return
+    raise ValueError(f'no_deps of [software] names packages with exact versions, as "six==1.17.0", not "{package}"')
 
 
 def _file(table: Mapping[str, Any], name: str, folder: Path) -> Path | None:
