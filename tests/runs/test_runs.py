@@ -25,41 +25,6 @@ SANDBOX = "bubblewrap" if find_sandbox("bubblewrap").unavailable() is None else 
 IDS = ("spaceship-titanic", "spooky-author-identification")
 
 
-@pytest.fixture(scope="module")
-def data_dir(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("data")
-    for competition_id in IDS:
-        prepare(Dataset(catalog.get(competition_id), folder), Synthetic(rows=60))
-    return folder
-
-
-@pytest.fixture
-def agent(tmp_path):
-    """Make an agent out of a Python program."""
-
-    def make(program, name="mine"):
-        folder = tmp_path / name
-        folder.mkdir(exist_ok=True)
-        (folder / "agent.toml").write_text('title = "T"\nsummary = "S"\ncommand = ["python", "/home/agent/main.py"]\n')
-        (folder / "main.py").write_text("import os, shutil, sys, time\nDATA, OUT = os.environ['DATA_DIR'], "
-                                        "os.environ['SUBMISSION_DIR'] + '/submission.csv'\n" + program)  # fmt: skip
-        return str(folder)
-
-    return make
-
-
-@pytest.fixture
-def run(tmp_path, data_dir):
-    def start(agent, ids=IDS[:1], **options):
-        options = {"time_limit_seconds": 60, "sandbox": SANDBOX, "name": "r"} | options
-        competitions = [catalog.get(competition_id) for competition_id in ids]
-        folder, _ = plan_run(agent=agent, competitions=competitions, data_dir=data_dir, runs_dir=tmp_path, **options)
-        execute(folder, lambda _: None)
-        return folder
-
-    return start
-
-
 def state_and_grade(folder, competition_id=IDS[0], seed=0):
     attempt = AttemptFolder(folder, competition_id, seed)
     grade = json.loads(attempt.grade_path.read_text()) if attempt.grade_path.exists() else None

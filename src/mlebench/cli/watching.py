@@ -224,5 +224,5 @@ def _looks_alive(run: Path) -> bool:
     from mlebench.runs.observation import TELEMETRY_SECONDS, last_telemetry
     from mlebench.runs.store import attempts, read_config
 
-    ages = (last_telemetry(attempt.path).get("age", 1e9) for attempt in attempts(run, read_config(run)))
-    return any(age < 3 * TELEMETRY_SECONDS for age in ages)
+    running = [attempt for attempt in attempts(run, read_config(run)) if attempt.state().state == "running"]
+    return any(last_telemetry(attempt.path).get("age", 1e9) < 3 * TELEMETRY_SECONDS for attempt in running)
