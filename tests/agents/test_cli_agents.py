@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from mlebench import agents, environments
-from mlebench.testing import Done, Fault, Look, Plan, Planned, Run
+from mlebench.testing import Done, Fault, Look, Plan, Planned, Reply, Run
 
 PROGRAMS = {"codex": "codex", "claude-code": "claude", "gemini-cli": "gemini"}
 SEARCHING = {"web_search", "web_search_preview", "WebSearch", "WebFetch", "google_web_search", "web_fetch"}
@@ -158,6 +158,12 @@ def test_gemini_may_look_for_loops(start):
     assert start("gemini-cli", loop_detection="true").gemini_settings["model"]["disableLoopDetection"] is False
 
 
+def test_gemini_asks_for_one_model_whoever_of_its_agents_asks(start):
+    overrides = start("gemini-cli").gemini_settings["modelConfigs"]["overrides"]
+    assert {override["modelConfig"]["model"] for override in overrides} == {"some-model"}
+    assert {"core", "codebase_investigator"} <= {override["match"]["overrideScope"] for override in overrides}
+
+
 # --- whole attempts with the true programs, which are built first
 
 
@@ -209,6 +215,22 @@ def test_what_the_model_is_told(attempt, built, agent):
         assert recorded.request.text.count("- Time: 3 min") == 1
         offered = {tool.name for tool in recorded.request.tools} | {tool.kind for tool in recorded.request.tools}
         assert not offered & SEARCHING
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("helper", ["codebase_investigator", "cli_help"])
+def test_helpers_of_the_gemini_cli_ask_for_the_runs_model(attempt, built, helper):
+    def engineer(request):
+        if request.tool("invoke_agent") is None:
+            return Reply.call("complete_task", {"result": "-", "report": "-", "response": "-"})
+        invoked = any(call.name == "invoke_agent" for message in request.messages for call in message.calls)
+        return "Done." if invoked else Reply.call("invoke_agent", {"agent_name": helper, "prompt": "Look around."})
+
+    built("gemini-cli")
+    made = attempt("gemini-cli", script=engineer)
+    assert made.state.end == "completed", made.output
+    assert any(recorded.request.tool("invoke_agent") is None for recorded in made.server.requests)
+    assert {recorded.request.model for recorded in made.server.requests} == {"solver"}
 
 
 @pytest.mark.slow

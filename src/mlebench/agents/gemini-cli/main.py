@@ -13,6 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+# The program itself, and the agents that come with it: each would ask for other models than the run's.
+SCOPES = ("core", "generalist", "codebase_investigator", "cli_help", "browser_agent")
+
 
 def main() -> None:
     """Become `gemini`, with the prompt as standard input."""
@@ -41,7 +44,9 @@ def settings(environment: Mapping[str, str]) -> dict[str, Any]:
             "maxSessionTurns": int(environment["AGENT_MAX_TURNS"]) or -1,
             "disableLoopDetection": environment["AGENT_LOOP_DETECTION"] == "false",
         },
-        "modelConfigs": {"overrides": [{"match": {"overrideScope": "core"}, "modelConfig": {"model": model}}]},
+        "modelConfigs": {
+            "overrides": [{"match": {"overrideScope": scope}, "modelConfig": {"model": model}} for scope in SCOPES]
+        },
         "tools": {
             "exclude": ["google_web_search", "web_fetch"],  # the provider would search, whatever the sandbox forbids
             "shell": {"inactivityTimeout": int(float(environment["TIME_LIMIT_SECS"]))},
