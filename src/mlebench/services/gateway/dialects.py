@@ -110,7 +110,8 @@ def error_event(dialect: str, document: Mapping[str, Any]) -> bytes:
         error = document.get("error")
         said = error if isinstance(error, dict) else {}
         event = {"type": "error", "sequence_number": 0, "code": said.get("code"), "message": said.get("message")}
-        return b"event: error\ndata: " + json.dumps(event | {"param": None}).encode() + b"\n\n"
+        event |= {"param": None, "error": said}  # as an event, and as what OpenAI's client raises
+        return b"event: error\ndata: " + json.dumps(event).encode() + b"\n\n"
     prefix = b"event: error\n" if dialect == "anthropic" else b""
     return prefix + b"data: " + json.dumps(document).encode() + b"\n\n"
 
