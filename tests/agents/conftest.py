@@ -5,11 +5,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from mlebench import agents, environments, testing
@@ -36,7 +38,20 @@ class Place:
     def run(self, agent_id: str, data: Path, **more: str) -> subprocess.CompletedProcess[str]:
         """Run a built-in agent on the public files in `data`; `more` are further environment variables."""
         agent = agents.get(agent_id)
-        variables = {
+        command = [sys.executable, *(part.replace("/home/agent", str(agent.folder)) for part in agent.command[1:])]
+        return subprocess.run(
+            command,
+            env=self.variables(agent, data) | more,
+            cwd=self.home / "code",
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    def variables(self, agent: agents.Agent, data: Path) -> dict[str, str]:
+        """What the agent finds in its environment; no model."""
+        return {
             "DATA_DIR": str(data),
             "SUBMISSION_DIR": str(self.home / "submission"),
             "CODE_DIR": str(self.home / "code"),
@@ -49,17 +64,8 @@ class Place:
             "SEED": "0",
             "HOME": str(self.home),
             "PATH": os.environ["PATH"],
+            **agent.variables(),
         }
-        command = [sys.executable, *(part.replace("/home/agent", str(agent.folder)) for part in agent.command[1:])]
-        return subprocess.run(
-            command,
-            env=variables | agent.variables() | more,
-            cwd=self.home / "code",
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
 
 
 @pytest.fixture
@@ -145,11 +151,54 @@ def attempt(twins, tmp_path):
     return make
 
 
-def _require(agent: str) -> None:
+@pytest.fixture
+def program(place):
+    """Start an agent in its environment, but without a sandbox: `with program(agent, server, data) as process`.
+
+    It asks `server`, a scripted model, itself; skipped where its environment isn't built.
+    """
+
+    @contextmanager
+    def start(agent_id: str, server: testing.Server, data: Path, **parameters: object) -> Iterator[psutil.Popen]:
+        python = _require(agent_id).python
+        assert python is not None
+        agent = agents.get(agent_id)
+        (place.home / "tmp").mkdir()
+        (place.home / "prompt.txt").write_text("Solve it.")
+        variables = place.variables(agent, data) | {
+            "PROMPT_FILE": str(place.home / "prompt.txt"),
+            "TMPDIR": str(place.home / "tmp"),
+            "PATH": f"{python / 'bin'}:{os.environ['PATH']}",
+            "MLEBENCH_MODEL": "scripted",
+            "OPENAI_BASE_URL": f"{server.url}/v1",
+            "OPENAI_API_KEY": "token",
+            **agent.variables({name: str(value) for name, value in parameters.items()}),
+        }
+        command = [python / "bin" / "python", agent.folder / "main.py"]
+        with (place.home / "output.txt").open("w") as output:
+            process = psutil.Popen(
+                [str(part) for part in command],
+                env=variables,
+                cwd=place.home / "code",
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+            try:
+                yield process
+            finally:
+                for each in [*process.children(recursive=True), process] if process.is_running() else []:
+                    each.kill()
+                process.wait()
+
+    return start
+
+
+def _require(agent: str) -> environments.Environment:
     if reason := find_sandbox("bubblewrap").unavailable():
         pytest.skip(reason)
     try:
-        environments.find(agents.get(agent).software_for("light"), "bubblewrap")
+        return environments.find(agents.get(agent).software_for("light"), "bubblewrap")
     except UsageError as error:
         pytest.skip(str(error))
 

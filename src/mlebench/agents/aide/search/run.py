@@ -53,7 +53,7 @@ def run(settings: Settings) -> int:
 
     def warn(_signal: int, _frame: FrameType | None) -> None:
         search.submissions.restore()
-        os.write(1, b"Time runs short. The best submission so far is in place; the search goes on.\n")
+        os.write(1, b"Time runs short: what is best so far is in place, and the search goes on.\n")
 
     signal.signal(signal.SIGUSR1, warn)
     print(f"AIDE: {settings.steps} steps, model {settings.model}, feedback {settings.feedback_model}", flush=True)
