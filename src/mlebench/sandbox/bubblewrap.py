@@ -157,15 +157,9 @@ def _kernel_limits(limits: Limits) -> dict[str, int]:
         found["DATA"] = 2 * limits.memory_bytes
     if limits.disk_bytes is not None:
         found["FSIZE"] = limits.disk_bytes + (1 << 20)
-    if limits.processes is not None and _counts_processes_by_namespace():
+    if limits.processes is not None and system.counts_processes_by_namespace():
         found["NPROC"] = limits.processes + 2
     return found
-
-
-def _counts_processes_by_namespace() -> bool:
-    """Before Linux 5.14, all processes of the user on the machine counted."""
-    version = os.uname().release.split("-")[0].split(".")
-    return (int(version[0]), int(version[1])) >= (5, 14)
 
 
 def _argument_file(options: Sequence[str]) -> IO[bytes]:

@@ -133,7 +133,7 @@ def container_settings(
     return {
         "Image": image.name,
         "Entrypoint": [image.python, "-I", "-S", f"{RUN}/first.py"],
-        "Cmd": [image.python, "-I", "-S", f"{RUN}/relay.py", _relay_settings(world, limits), *command],
+        "Cmd": [image.python, "-I", "-S", f"{RUN}/relay.py", _relay_settings(world, limits, engine), *command],
         "Env": [f"{name}={value}" for name, value in _environment(world, image, limits).items()],
         "User": f"{user.number}:{user.group}",
         "WorkingDir": "/home/code",
@@ -215,12 +215,14 @@ def _gpu_request(gpus: Sequence[int], engine: Engine) -> dict[str, Any]:
     return {"Driver": "nvidia", "DeviceIDs": [str(number) for number in gpus], "Capabilities": [["gpu"]]}
 
 
-def _relay_settings(world: World, limits: Limits) -> str:
+def _relay_settings(world: World, limits: Limits, engine: Engine) -> str:
     kernel = {"CORE": 0}
     if limits.memory_bytes is not None:
         kernel["DATA"] = 2 * limits.memory_bytes  # as in bubblewrap
     if limits.disk_bytes is not None:
         kernel["FSIZE"] = limits.disk_bytes + (1 << 20)
+    if limits.processes is not None and engine.rootless and system.counts_processes_by_namespace():
+        kernel["NPROC"] = limits.processes + 2  # for cgroups may not be ours to set
     settings = {
         "ports": {port: f"{RUN}/{port}.sock" for port in world.sockets},
         "limits": kernel,
@@ -309,10 +311,10 @@ def _user(engine: Engine) -> User:
 
 
 def _hand_over(folders: Sequence[Path], user: User) -> None:
+    for folder in folders:  # Podman would make a missing one
+        if not folder.is_dir():
+            raise SandboxError(f"there is no folder {folder}")
     if user.number != os.geteuid():
-        missing = [str(folder) for folder in folders if not folder.is_dir()]
-        if missing:
-            raise SandboxError(f"there is no folder {missing[0]}")
         subprocess.run(["chown", "-Rh", f"{user.number}:{user.group}", *folders], check=True)
 
 
@@ -525,7 +527,7 @@ class _Container:
     def judge(self, outcome: Outcome) -> Outcome:
         """What the kernel did, and whether the engine failed us."""
         report = self.report
-        if report is None and outcome.end in ("completed", "agent-error"):
+        if report is None and outcome.exit_code is not None:  # it was not us who killed it
             raise SandboxError("the container ended without a word; was its engine stopped?")
         kills = report["memory_kills"] if report else self._kills_seen
         if not kills or outcome.end != "agent-error" or outcome.exit_code != 128 + signal.SIGKILL:

@@ -47,6 +47,12 @@ def inner_python(world: World) -> str:
     return own_python() if world.root is None else "/usr/bin/python3"
 
 
+def counts_processes_by_namespace() -> bool:
+    """Whether RLIMIT_NPROC does; before Linux 5.14, all processes of the user on the machine counted."""
+    version = os.uname().release.split("-")[0].split(".")
+    return (int(version[0]), int(version[1])) >= (5, 14)
+
+
 def links(root: Path) -> dict[str, str]:
     """What at the top of the system `root` is a link, and where to."""
     return {name: str((root / name).readlink()) for name in TOP if (root / name).is_symlink()}
