@@ -30,8 +30,8 @@ class Tail:
         self._lock = threading.Lock()
 
     def drain(self, stream: IO[bytes]) -> None:
-        """Read until the end."""
-        with contextlib.suppress(ValueError, OSError):  # closed meanwhile
+        """Read until the end, and close it."""
+        with stream:
             while block := os.read(stream.fileno(), 65536):
                 self.add(block)
 
