@@ -139,7 +139,7 @@ def test_build_and_find(software, installer):
     assert said[-1] == f"{built.python.parent} is there already"
 
 
-def test_all_may_read_it_and_nobody_may_change_it(software, installer, monkeypatch):
+def test_all_may_read_it_and_nobody_may_change_it(software):
     before = os.umask(0o077)
     try:
         built = build(software("tiny==1.0\n"), "bubblewrap", say=quiet)
@@ -214,7 +214,7 @@ def test_requirements_that_are_not_pinned_are_refused(software):
         find(wanted, "bubblewrap")
 
 
-def test_hashes_are_kept_to(software, add_wheel, installer):
+def test_hashes_are_kept_to(software, add_wheel):
     digest = hashlib.sha256(add_wheel("hashed", "1.0").read_bytes()).hexdigest()
     right = software(f"hashed==1.0 --hash=sha256:{digest}\n")
     assert python_says(build(right, "bubblewrap", say=quiet), "import hashed; print(hashed.VERSION)") == "1.0"

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -102,9 +103,8 @@ def find(software: Software) -> Environment | None:
 def build(software: Software, say: Say, force: bool, base_image: str | None) -> Environment:
     """Build it unless it is there on the same base image."""
     planned = plan(software)
-    client = _engine()
     planned.folder.parent.mkdir(parents=True, exist_ok=True)
-    with locked(planned.folder.with_suffix(".lock"), say):
+    with closing(_engine()) as client, locked(planned.folder.with_suffix(".lock"), say):
         manifest = planned.manifest()
         base = base_image or (manifest["base_image"] if manifest else BASE_IMAGE)
         there = manifest and manifest["base_image"] == base and manifest["image"] == _image_id(client, planned.tag)
@@ -145,7 +145,7 @@ def _build(planned: Plan, client: APIClient, base_image: str, say: Say, force: b
     say(f"building {planned.tag} on {base_image}")
     try:
         news = client.build(
-            fileobj=_context(planned.software, dockerfile),
+            fileobj=make_context(planned.software, dockerfile),
             custom_context=True,
             tag=planned.tag,
             buildargs=arguments,
@@ -210,7 +210,7 @@ def render(software: Software, base_image: str, arguments: Mapping[str, str]) ->
     )
 
 
-def _context(software: Software, dockerfile: str) -> io.BytesIO:
+def make_context(software: Software, dockerfile: str) -> io.BytesIO:
     """The files that the Dockerfile copies, as a tar archive; without times, so that layers can be used again."""
     files = {"Dockerfile": dockerfile.encode(), "certificates.crt": _certificates()}
     if software.base:
