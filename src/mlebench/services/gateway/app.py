@@ -230,7 +230,7 @@ class Gateway:
         body["model"] = prepared.model.name
         counted = route.dialect in ("openai-chat", "openai-completions") and prepared.stream
         upstream = self.config.upstream(prepared.model)
-        if not counted or not upstream.stream_usage or upstream.library:
+        if not counted or not upstream.stream_usage:
             return body, False
         options = body.get("stream_options")
         options = options if isinstance(options, dict) else {}
