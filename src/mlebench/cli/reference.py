@@ -71,7 +71,10 @@ def commands_page() -> str:
     for name in COMMANDS:
         command = main.get_command(root, name)
         assert command is not None
-        parts.append(_section(_context(command, name, root)))
+        context = _context(command, name, root)
+        parts.append(_section(context))
+        if isinstance(command, click.Group):
+            parts += [_section(_context(each, each.name or "", context)) for each in command.commands.values()]
     return "\n\n".join(parts) + "\n"
 
 
