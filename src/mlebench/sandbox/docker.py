@@ -77,12 +77,13 @@ class Docker:
         """Run `command` inside; see `mlebench.sandbox.Sandbox.run`."""
         with _engine(self.runtime) as (engine, client), scratch_folder() as scratch:
             remove_abandoned(client)
-            if system.is_real_root():
-                system.require_readable(world)
             writable = [world.submission, world.code, world.logs, scratch / "tmp"]
             user = _user(engine)
             _fill_scratch(scratch, world, user)
             image = _image(client, world)
+            _require_present(world, scratch, image)
+            if system.is_real_root():
+                system.require_readable(world)
             _hand_over(writable, user)
             settings = container_settings(world, command, limits, scratch, user, image, engine, self.runtime)
             with _container(engine, client, settings) as container:
@@ -310,10 +311,14 @@ def _user(engine: Engine) -> User:
     return User(number, number)
 
 
+def _require_present(world: World, scratch: Path, image: Image) -> None:
+    """Podman would make an empty folder of what is missing."""
+    for source, _, _ in mounts(world, scratch, image):
+        if not source.exists():
+            raise SandboxError(f"there is no {source}")
+
+
 def _hand_over(folders: Sequence[Path], user: User) -> None:
-    for folder in folders:  # Podman would make a missing one
-        if not folder.is_dir():
-            raise SandboxError(f"there is no folder {folder}")
     if user.number != os.geteuid():
         subprocess.run(["chown", "-Rh", f"{user.number}:{user.group}", *folders], check=True)
 
@@ -402,8 +407,9 @@ def _is_abandoned(runner: Mapping[str, Any], state: str) -> bool:
 
 def _remove(client: APIClient, name: str) -> None:
     from docker.errors import APIError
+    from requests import RequestException
 
-    with suppress(APIError):  # gone already, or going
+    with suppress(APIError, RequestException):  # gone already, or going; or the engine is
         client.remove_container(name, v=True, force=True)
 
 
@@ -440,6 +446,8 @@ class _Container:
 
     def start(self) -> None:
         """Take hold of it, then let it run."""
+        from requests import RequestException
+
         connection = None
         try:
             connection = attach(self._engine, self._name)
@@ -447,11 +455,13 @@ class _Container:
             if not self._own_kernel:
                 pid = self._client.inspect_container(self._name)["State"]["Pid"]
                 self.pid = _require_local(int(pid), self._engine)
-        except BaseException:
+        except BaseException as error:
             for end in (self.stdout, self._print, *([connection] if connection else [])):
                 end.close()
             os.close(self.ready)
             os.close(self._say_ready)
+            if isinstance(error, OSError) and not isinstance(error, RequestException):
+                raise SandboxError(str(error)) from error
             raise
         threading.Thread(target=self._listen, args=(connection,), daemon=True).start()
 

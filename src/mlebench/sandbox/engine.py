@@ -79,6 +79,8 @@ def find_engine() -> Engine:
             f"the Python package {error.name} is missing; install it with `pip install 'mlebench[docker]'`."
         ) from error
     try:
+        with socket.socket(socket.AF_UNIX) as trial:
+            trial.connect(where.removeprefix(SCHEME))
         engine = _described(where)
         with closing(APIClient(where, engine.protocol, SECONDS)) as client:
             client.ping()
@@ -112,7 +114,7 @@ def attach(engine: Engine, container: str) -> socket.socket:
                 break
             head += byte
         if head.split(maxsplit=2)[1:2] not in ([b"101"], [b"200"]):
-            raise OSError(f"the container engine refuses to attach: {head.decode(errors='replace')[:200]}")
+            raise OSError(f"the container can't be entered: {connection.recv(4096).decode(errors='replace').strip()}")
         connection.settimeout(None)  # it may be silent for long
     except BaseException:
         connection.close()

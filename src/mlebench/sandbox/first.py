@@ -23,9 +23,9 @@ PR_SET_DUMPABLE = 4
 PR_SET_SECCOMP = 22
 SECCOMP_MODE_FILTER = 2
 CLONE_NEWUSER = 0x10000000
-SYSTEM_CALLS = {  # machine -> its number for the kernel, and those of clone, unshare, clone3
-    "x86_64": (0xC000003E, 56, 272, 435),
-    "aarch64": (0xC00000B7, 220, 97, 435),
+SYSTEM_CALLS = {  # machine -> its number for the kernel, and those of clone, unshare, clone3, prlimit64
+    "x86_64": (0xC000003E, 56, 272, 435, 302),
+    "aarch64": (0xC00000B7, 220, 97, 435, 261),
 }
 RUNNER = 9  # the descriptor to which the relay says that it is ready
 KILLS = (  # cgroup v2, v1
@@ -38,12 +38,13 @@ def main(command: list[str]) -> int:
     """Run `command`, adopt orphans, and return its exit code (128 + n after signal n)."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)  # no reading of, or writing to, what it has open
-    forbid_user_namespaces(libc)
+    forbid(libc)
     os.dup2(2, RUNNER, inheritable=False)
     os.dup2(1, 2)
     woken, wake = os.pipe()
     for end in (woken, wake):
         os.set_blocking(end, False)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process hears no signal that it has no handler for
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake)
     relay = start(command)
@@ -59,30 +60,38 @@ def main(command: list[str]) -> int:
                 return code
 
 
-def forbid_user_namespaces(libc: ctypes.CDLL) -> None:
-    """For this process and its children: there an agent would be root. Not all engines forbid it themselves."""
+def forbid(libc: ctypes.CDLL) -> None:
+    """Forbid ourselves and all children to make user namespaces and to set limits of the first process.
+
+    In a namespace of its own an agent would be root; not all engines forbid it. By limits it could end us.
+    """
     if os.uname().machine not in SYSTEM_CALLS:
         return
     program = filter_program(*SYSTEM_CALLS[os.uname().machine])
     instructions = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in program))
     header = struct.pack("HxxxxxxP", len(program), ctypes.addressof(instructions))
     if libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.create_string_buffer(header), 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "user namespaces can't be forbidden")
+        raise OSError(ctypes.get_errno(), "system calls can't be forbidden")
 
 
-def filter_program(machine: int, clone: int, unshare: int, clone3: int) -> list[tuple[int, int, int, int]]:
-    """For the kernel's filter machine: operation, steps on if true, steps on if false, operand."""
+def filter_program(
+    machine: int, clone: int, unshare: int, clone3: int, prlimit: int
+) -> list[tuple[int, int, int, int]]:
+    """For the kernel's filter machine: operation, steps to skip if true, steps to skip if false, operand."""
     load, equal, at_least, any_bit, answer = 0x20, 0x15, 0x35, 0x45, 0x06
     allow, refuse, missing = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
     return [
         (load, 0, 0, 4),  # for which machine the call is meant
-        (equal, 0, 7, machine),
+        (equal, 0, 10, machine),
         (load, 0, 0, 0),  # its number
-        (at_least, 5, 0, 0x40000000),  # another way to count calls
-        (equal, 4, 0, clone3),  # its flags can't be seen; the C library then takes clone
-        (equal, 1, 0, clone),
-        (equal, 0, 3, unshare),
-        (load, 0, 0, 16),  # their flags
+        (at_least, 8, 0, 0x40000000),  # another way to count calls
+        (equal, 7, 0, clone3),  # its flags can't be seen; the C library then takes clone
+        (equal, 3, 0, clone),
+        (equal, 2, 0, unshare),
+        (equal, 0, 5, prlimit),
+        (load, 0, 0, 16),  # whose limits
+        (equal, 4, 3, 1),
+        (load, 0, 0, 16),  # flags of clone and unshare
         (any_bit, 2, 1, CLONE_NEWUSER),
         (answer, 0, 0, missing),
         (answer, 0, 0, allow),
