@@ -250,7 +250,7 @@ def test_a_budget_that_is_spent_in_mid_run(attempt, built, agent):
     made = attempt(agent, max_requests=3)
     assert made.state.end == "budget-spent", made.output
     assert made.state.model_use["requests"] == 3
-    assert made.grade["valid_submission"] is False
+    assert made.grade["valid_submission"]  # by what the third answer had it run
     assert "the budget is spent" in made.output
 
 
