@@ -171,7 +171,9 @@ def program(place):
             "PATH": f"{python / 'bin'}:{os.environ['PATH']}",
             "MLEBENCH_MODEL": "scripted",
             "OPENAI_BASE_URL": f"{server.url}/v1",
+            "ANTHROPIC_BASE_URL": server.url,
             "OPENAI_API_KEY": "token",
+            "ANTHROPIC_API_KEY": "token",
             **agent.variables({name: str(value) for name, value in parameters.items()}),
         }
         command = [python / "bin" / "python", agent.folder / "main.py"]

@@ -218,14 +218,35 @@ def test_archives_are_unpacked_beside_links_to_read_only_data(attempt):
 
 @pytest.mark.slow
 def test_settings_reach_the_tool(attempt):
-    given = {"steps": 1, "code_temperature": 1, "feedback_temperature": 0.25, "system_as_user": "true"}
-    made = attempt("aide", "solver", parameters=given)
-    write, judge = (request.body for request in made.server.requests)
-    assert [body["temperature"] for body in (write, judge)] == [1.0, 0.25]
+    given = {"steps": 1, "code_temperature": 1, "feedback_temperature": -1, "system_as_user": "true"}
+    made = attempt("aide", "solver", parameters=given | {"max_output_tokens": 9000, "generate_report": "true"})
+    write, judge, report = (request.body for request in made.server.requests)
+    assert [body.get("temperature") for body in (write, judge, report)] == [1.0, None, 1.0]
+    assert [body["max_completion_tokens"] for body in (write, judge, report)] == [9000] * 3
     assert [[message["role"] for message in body["messages"]] for body in (write, judge)] == [["user"], ["user"]]
+    assert (made.logs / "aide" / "report.md").read_text()
     config = (made.logs / "aide" / "config.yaml").read_text()
     for line in ("max_debug_depth: 20", "debug_prob: 1.0", "num_drafts: 5", "k_fold_validation: 5", "copy_data: false"):
         assert line in config
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "given", "dialect"),
+    [
+        ("claude-of-the-test", "auto", "anthropic"),
+        ("claude-of-the-test", "openai-chat", "openai-chat"),
+        ("gpt-of-the-test", "auto", "openai-chat"),
+        ("gpt-of-the-test", "openai-responses", "openai-responses"),
+    ],
+)
+def test_models_of_known_families_are_asked_through_the_gateway(attempt, model, given, dialect):
+    engineer = programs(COPY.format(metric=0.5))
+    made = attempt("aide", model, script=engineer, parameters={"steps": 1, "dialect": given})
+    assert made.state.end == "completed", made.output
+    assert [request.request.dialect for request in made.server.requests] == [dialect] * 2
+    assert made.grade["valid_submission"]
+    assert [node["is_buggy"] for node in nodes(made)] == [False]
 
 
 @pytest.mark.slow

@@ -71,9 +71,14 @@ def run(settings: Settings) -> int:
 
 
 def _search(search: Any, settings: Settings) -> int:
+    import anthropic  # pyright: ignore[reportMissingImports]
     import openai  # pyright: ignore[reportMissingImports]
 
-    refusals = (openai.AuthenticationError, openai.PermissionDeniedError, openai.NotFoundError)
+    refusals = tuple(
+        error
+        for library in (openai, anthropic)
+        for error in (library.AuthenticationError, library.PermissionDeniedError, library.NotFoundError)
+    )
     failures = 0
     while len(search.journal) < settings.steps:
         begun = time.monotonic()
@@ -135,10 +140,11 @@ def _tell_end(search: Any) -> None:
 
 
 def _report(search: Any, settings: Settings) -> None:
-    from aide.journal2report import journal2report  # pyright: ignore[reportMissingImports]
+    from aide import journal2report  # pyright: ignore[reportMissingImports]
 
+    journal2report.query = search.ask
     try:
-        text = journal2report(search.journal, search.task, search.config.report)
+        text = journal2report.journal2report(search.journal, search.task, search.config.report)
         (settings.logs / "report.md").write_text(text, encoding="utf-8")
     except Exception as error:
         print(f"No report: {type(error).__name__}: {error}", flush=True)

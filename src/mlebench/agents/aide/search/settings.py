@@ -23,6 +23,9 @@ class Settings:
     limit: float  # seconds for everything
     model: str
     feedback_model: str
+    dialect: str
+    system_as_user: str  # true, false or auto
+    max_output_tokens: int
     steps: int
     num_drafts: int
     max_debug_depth: int
@@ -36,7 +39,6 @@ class Settings:
     copy_data: bool
     preprocess_data: bool
     generate_report: bool
-    system_as_user: bool
     require_submission: bool
     request_timeout: float
     keep_megabytes: float
@@ -53,17 +55,6 @@ class Settings:
         return max(1, min(self.exec_timeout, int(self.limit)))
 
 
-def alias(model: str) -> str:
-    """A name that AIDE takes for a stranger's model.
-
-    It sends those to chat completions at OPENAI_BASE_URL, but families that it knows to addresses of its own.
-
-    >>> alias("gpt-4o-2024-08-06")
-    'gw-gpt-4o-2024-08-06'
-    """
-    return model if model.startswith("gw-") else f"gw-{model}"
-
-
 def read() -> Settings:
     """The settings from the environment."""
     model = os.environ["MLEBENCH_MODEL"]
@@ -77,8 +68,11 @@ def read() -> Settings:
         validation_url=os.environ.get("VALIDATION_URL", ""),
         seed=int(os.environ["SEED"]),
         limit=float(os.environ["TIME_LIMIT_SECS"]),
-        model=alias(model),
-        feedback_model=alias(_text("feedback_model") or model),
+        model=model,
+        feedback_model=_text("feedback_model") or model,
+        dialect=_text("dialect"),
+        system_as_user=_text("system_as_user"),
+        max_output_tokens=_whole("max_output_tokens"),
         steps=_whole("steps"),
         num_drafts=_whole("num_drafts"),
         max_debug_depth=_whole("max_debug_depth"),
@@ -92,7 +86,6 @@ def read() -> Settings:
         copy_data=_flag("copy_data"),
         preprocess_data=_flag("preprocess_data"),
         generate_report=_flag("generate_report"),
-        system_as_user=_flag("system_as_user"),
         require_submission=_flag("require_submission"),
         request_timeout=_number("request_timeout"),
         keep_megabytes=_number("keep_megabytes"),

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from multiprocessing import Queue
 from typing import Any
 
-from . import previews
+from . import models, previews
 from .settings import Settings
 from .submissions import Submissions
 
@@ -49,9 +49,7 @@ class Search:
         self.task = settings.logs.joinpath("task.md").read_text(encoding="utf-8")
         self.journal = Journal()
         fill_workspace(self.config, settings)
-        _prepare_client(settings.request_timeout)
-        if settings.system_as_user:
-            agent_module.query = _as_user(agent_module.query)
+        self.ask = agent_module.query = models.asking(settings)
         previews.bound(data_preview)
         self.agent = agent_module.Agent(self.task, self.config, self.journal)
         self.agent.update_data_preview = self._preview
@@ -257,24 +255,6 @@ def fill_workspace(config: Any, settings: Settings) -> None:
             preproc_data(settings.workspace / "input")
         except Exception as error:  # the programs can unpack what they need themselves
             print(f"Not all archives could be unpacked: {type(error).__name__}: {error}", flush=True)
-
-
-def _prepare_client(timeout: float) -> None:
-    """Let the tool make its clients, and give answers more time: it asks anew after ten minutes."""
-    from aide.backend import backend_openai  # pyright: ignore[reportMissingImports]
-
-    backend_openai._setup_openai_client()
-    backend_openai._setup_custom_client()
-    backend_openai._custom_client = backend_openai._custom_client.with_options(timeout=timeout)
-
-
-def _as_user(query: Callable[..., Any]) -> Callable[..., Any]:
-    """The tool sends nothing but a system message; some models want a user's."""
-
-    def ask(*, system_message: Any, user_message: Any, **options: Any) -> Any:
-        return query(system_message=None, user_message=system_message or user_message, **options)
-
-    return ask
 
 
 def _shortened(result: Any) -> Any:
