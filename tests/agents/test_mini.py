@@ -128,6 +128,27 @@ def test_settings_reach_the_model(attempt):
     assert trajectory(made.logs)["info"]["exit_status"] == "LimitsExceeded"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "given", "dialect"),
+    [
+        ("claude-of-the-test", "auto", "anthropic"),
+        ("claude-of-the-test", "openai-chat", "openai-chat"),
+        ("gpt-5-of-the-test", "auto", "openai-chat"),
+        ("gpt-5-of-the-test", "openai-responses", "openai-responses"),
+    ],
+)
+def test_models_of_known_families_are_asked_through_the_gateway(attempt, model, given, dialect):
+    copy = bash("cp /home/data/sample_submission.csv /home/submission/submission.csv")
+    parameters = {"dialect": given, "reasoning_effort": "high", "max_output_tokens": 9000}
+    made = attempt("mini", model, script=[copy, END], parameters=parameters)
+    assert made.state.end == "completed", made.output
+    assert [request.request.dialect for request in made.server.requests] == [dialect] * 2
+    assert {request.request.max_tokens for request in made.server.requests} == {9000}
+    assert all('"high"' in json.dumps(request.body) for request in made.server.requests)
+    assert made.grade["valid_submission"]
+
+
 # --- parts
 
 

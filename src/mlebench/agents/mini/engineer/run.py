@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from . import shell, words
+from . import models, shell, words
 
 FAILED, REFUSED, STOPPED = 1, 3, 128 + signal.SIGTERM
 LAST_WORDS = 120.0  # seconds that the longest command leaves to the model, but not more than a twentieth of all
@@ -98,7 +98,6 @@ def make_engineer(clock: Clock) -> Any:
     from minisweagent.agents.default import DefaultAgent  # pyright: ignore[reportMissingImports]
     from minisweagent.config import get_config_from_spec  # pyright: ignore[reportMissingImports]
     from minisweagent.environments.local import LocalEnvironment  # pyright: ignore[reportMissingImports]
-    from minisweagent.models.litellm_model import LitellmModel  # pyright: ignore[reportMissingImports]
 
     stock = get_config_from_spec("mini.yaml")
     submission = Path(os.environ["SUBMISSION_DIR"]) / "submission.csv"
@@ -141,15 +140,7 @@ def make_engineer(clock: Clock) -> Any:
             return data
 
     timeout = int(os.environ["AGENT_COMMAND_TIMEOUT"])
-    model = LitellmModel(
-        **stock["model"]
-        | {
-            "model_name": f"openai/gw-{os.environ['MLEBENCH_MODEL'].removeprefix('gw-')}",
-            "model_kwargs": stock["model"].get("model_kwargs", {}) | _model_options(),
-            "cost_tracking": "ignore_errors",  # the gateway counts
-            "set_cache_control": "default_end" if os.environ["AGENT_CACHE_CONTROL"] == "true" else None,
-        }
-    )
+    model = models.make_model(stock["model"])
     place = Shell(
         cwd=os.environ["CODE_DIR"], env=stock["environment"].get("env", {}) | {"PAGER": "cat"}, timeout=timeout
     )
@@ -170,19 +161,6 @@ def make_engineer(clock: Clock) -> Any:
         "command_time": duration(min(timeout, clock.limit)),
     }
     return engineer
-
-
-def _model_options() -> dict[str, Any]:
-    options: dict[str, Any] = {
-        "api_base": os.environ["OPENAI_BASE_URL"],
-        "api_key": os.environ["OPENAI_API_KEY"],
-        "timeout": float(os.environ["AGENT_REQUEST_TIMEOUT"]),
-    }
-    if temperature := os.environ["AGENT_TEMPERATURE"]:
-        options["temperature"] = float(temperature)
-    if effort := os.environ["AGENT_REASONING_EFFORT"]:
-        options["extra_body"] = {"reasoning_effort": effort}
-    return options
 
 
 def duration(seconds: float) -> str:
