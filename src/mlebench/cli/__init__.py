@@ -15,6 +15,7 @@ from mlebench.errors import MlebenchError
 # name -> (module:function, first sentence of its help)
 COMMANDS = {
     "demo": ("demo:demo", "See it work: four synthetic competitions, two agents, a medal table and a page."),
+    "doctor": ("doctor:doctor", "Say what this machine can do, and what to do about the rest."),
     "list": ("catalog:list_", "List the competitions."),
     "show": ("catalog:show", "Show the facts of one COMPETITION."),
     "prepare": ("prepare:prepare", "Make the public and private files of competitions from raw ones."),

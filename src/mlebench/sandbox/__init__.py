@@ -20,6 +20,7 @@ SANDBOXES = {
 }
 
 VARIANTS = ("docker",)  # that take a word more, after a colon
+PREFERENCE = ("bubblewrap", "docker")  # of those that isolate: the quickest and the least in need of others first
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,20 @@ def find_sandbox(name: str) -> Sandbox:
     if variant and base not in VARIANTS:
         raise UsageError(f'the sandbox {base} has no variants, so there is no "{name}"')
     return _imported(SANDBOXES[base])(*filter(None, [variant]))
+
+
+def best() -> tuple[str | None, list[tuple[str, str]]]:
+    """The first sandbox of our preference that isolates and works here, and why those before it don't.
+
+    None if there is none, with the reason of each.
+    """
+    reasons = []
+    for name in PREFERENCE:
+        reason = find_sandbox(name).unavailable()
+        if reason is None:
+            return name, reasons
+        reasons.append((name, reason))
+    return None, reasons
 
 
 def _imported(path: str) -> Any:
