@@ -1,6 +1,7 @@
 """Calls that go well, in each dialect, over the gateway's true Unix socket; and requests that are none."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -248,9 +249,10 @@ def test_an_upgrade_is_refused_at_once(start):
         b'{"a": ' + b"[" * 100_000,
         b'{"model": "solver", "messages": ' + b"[" * 200 + b"]" * 200 + b"}",
         b'{"model": 1' + b"0" * 5000 + b"}",
+        b"\xef\xbb\xbf[]",
         "[1]".encode("utf-16"),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_odd_bodies(start, upstream, raw):
     with start() as running:
@@ -258,6 +260,21 @@ def test_odd_bodies(start, upstream, raw):
         assert answer.status_code == 400
         assert running.chat().status_code == 200
     assert len(upstream.seen) == 1
+
+
+def test_requests_of_many_parts_are_refused_before_they_are_read(start, upstream):
+    with start() as running:
+        raw = b'{"model": "solver", "messages": [' + b"[]," * 600_000 + b"[]]}"
+        assert running.client.post("/v1/chat/completions", content=raw).status_code == 413
+    assert not upstream.seen
+
+
+def test_large_requests_at_once_wait_for_room(start, upstream):
+    """Together they are larger than what is read at a time; none is refused."""
+    body = {"model": "solver", "messages": [{"role": "user", "content": "x" * (20 << 20)}]}
+    with start() as running, ThreadPoolExecutor(5) as pool:
+        states = [each.status_code for each in pool.map(lambda _: running.post("/v1/embeddings", body), range(5))]
+    assert states == [200] * 5
 
 
 def test_the_upstream_sees_what_was_judged(start, upstream):

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
 
 OPENAI_OPERATIONS = {
     ("chat", "completions"): "openai-chat",
@@ -37,7 +36,7 @@ class Route:
 
 def find_route(path: str, query: Mapping[str, str], headers: Mapping[str, str]) -> Route | None:
     """What is asked for; None if it is nothing that a gateway serves. Clients put various prefixes before a path."""
-    parts = [part for part in unquote(path).split("/") if part]
+    parts = [part for part in path.split("/") if part]
     version = "v1beta"
     while parts and parts[0] in PREFIXES:
         version = parts[0] if parts[0] in GOOGLE_VERSIONS else version
