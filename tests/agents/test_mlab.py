@@ -709,3 +709,67 @@ def test_sigterm_stops_the_script_too(variables, tmp_path):
     assert process.returncode == 143
     assert not psutil.pid_exists(int(number.read_text()))
     assert "SystemExit" in (tmp_path / "logs" / "agent_log" / "summary.json").read_text()
+
+
+# --- whole attempts
+
+
+def test_a_whole_attempt(attempt):
+    made = attempt("mlab", "solver")
+    assert made.state.end == "completed", made.output
+    assert made.grade["valid_submission"]
+    assert (made.state.validations, made.state.valid_validations) == (1, 1)
+    use, told = made.state.model_use, made.server.total
+    assert use["requests"] == told.requests > 5
+    assert (use["input_tokens"], use["output_tokens"]) == (told.input_tokens, told.output_tokens)
+    assert psutil.Process().children(recursive=True) == []
+    description = (made.folder.path / "prompt.txt").read_text().rpartition("description.md\n")[2].strip()
+    main_loop = [each.request.text for each in made.server.requests if "Action Input" in each.request.text]
+    assert len(main_loop) == 5
+    for text in main_loop:
+        assert text.count(description) == 1
+        assert text.count("- Time: 3 min") == 1
+    assert "+++ solution.py" in (made.logs / "agent_log" / "step_1.json").read_text()
+    assert "DictVectorizer" in (made.folder.path / "code" / "solution.py").read_text()
+
+
+def test_a_budget_that_is_spent_in_mid_run(attempt):
+    made = attempt("mlab", "looper", max_requests=6)
+    assert (made.state.end, made.state.exit_code) == ("budget-spent", 3)
+    assert made.server.total.requests == 6
+    assert "budget is spent" in made.output
+
+
+def test_a_model_of_anthropics(attempt):
+    made = attempt("mlab", "solver", parameters={"dialect": "anthropic"}, faults={2: Fault.overloaded()})
+    assert made.state.end == "completed", made.output
+    assert made.grade["valid_submission"]
+    assert {each.path for each in made.server.requests} == {"/v1/messages"}
+    assert "retries" in (made.logs / "agent_log" / "summary.json").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["stumbler", "climber", "forbidden", "spy", "babbler", "fumbler"])
+def test_engineers_of_all_kinds(attempt, model):
+    made = attempt("mlab", model)
+    assert made.state.end == "completed", made.output
+    assert made.grade["valid_submission"]
+    if model in ("spy", "forbidden"):
+        seen = "\n".join(line for line in made.output.splitlines() if line.startswith(("network", "folder /private")))
+        assert "REACHED" not in seen
+
+
+@pytest.mark.slow
+def test_the_time_is_over(attempt):
+    made = attempt("mlab", "looper", seconds=30)
+    assert made.state.end in ("completed", "timeout"), made.output  # the latter where starting took long
+    assert (made.state.end == "completed") == ("The end: the time is over." in made.output)
+    assert made.grade["valid_submission"]
+
+
+@pytest.mark.slow
+def test_a_replay_hands_in_the_same(attempt):
+    made = attempt("mlab", "climber")
+    again = attempt("mlab", "climber", replay=made.folder.run)
+    assert again.submission.read_bytes() == made.submission.read_bytes()
+    assert again.server.requests == []

@@ -84,8 +84,11 @@ class Clock:
         return self._end - time.monotonic()
 
     def left_for_work(self) -> float:
-        """Seconds left for a script or a request: a little is kept so that the agent ends by itself."""
-        return self.left() - min(30.0, 0.02 * self.seconds)
+        """Seconds left for a script or a request.
+
+        A little is kept so that the agent ends by itself, though the attempt began before it did.
+        """
+        return self.left() - min(30.0, 1 + 0.02 * self.seconds)
 
 
 def time_in_words(seconds: float) -> str:
