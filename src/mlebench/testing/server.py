@@ -249,7 +249,8 @@ class ScriptedApp:
     async def _home(self, http: HttpRequest) -> Response:
         recorded, _ = await self._record(http)
         recorded.status = 200
-        return JSONResponse({"status": "running", "models": self.models})
+        use = {name: vars(each) for name, each in self.use.items()}
+        return JSONResponse({"status": "running", "models": self.models, "use": use})
 
     @property
     def models(self) -> list[str]:
