@@ -52,7 +52,7 @@ def find(software: Software | None, sandbox: str) -> Environment:
         return _this_python()
     from mlebench.environments import folders, images
 
-    image = images.find(software) if sandbox == "docker" else None
+    image = images.find(software) if uses_images(sandbox) else None
     return image or folders.find(software)
 
 
@@ -70,15 +70,20 @@ def build(
     `say` gets a line at the beginning of each step. `base_image` is for sandbox "docker": the image to begin with.
     Raises BuildError with what the failing step printed, UsageError if this machine lacks what is needed.
     """
-    if base_image is not None and sandbox != "docker":
+    if base_image is not None and not uses_images(sandbox):
         raise UsageError("--base-image is for --sandbox docker: other sandboxes use no image")
     if software is None:
         return _this_python()
     from mlebench.environments import folders, images
 
-    if sandbox == "docker":
+    if uses_images(sandbox):
         return images.build(software, say, force, base_image)
     return folders.build(software, say, force)
+
+
+def uses_images(sandbox: str) -> bool:
+    """Whether its environments are images: "docker", also with a runtime, as "docker:runsc"."""
+    return sandbox.partition(":")[0] == "docker"
 
 
 def environments_dir() -> Path:
