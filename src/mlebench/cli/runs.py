@@ -82,6 +82,19 @@ def runs_dir_option(command: click.decorators.FC) -> click.decorators.FC:
 @click.option("--cpus", type=click.IntRange(min=1), help="Processors of an attempt, its own. Default: all, shared.")
 @click.option("--gpus", type=click.IntRange(min=0), default=0, show_default=True, help="GPUs of an attempt, its own.")
 @click.option("--snapshots", type=Duration(), help="Keep and grade what the submission is every so often, such as 1h.")
+@click.option(
+    "--hidden-validation",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="SHARE",
+    help="Hold back this share of the training rows; agents may ask for scores on them.",
+)
+@click.option(
+    "--scores-per-hour",
+    type=click.IntRange(min=1),
+    default=4,
+    show_default=True,
+    help="How many scores of --hidden-validation an attempt may have in any hour.",
+)
 @click.option("--obfuscated", is_flag=True, help="The description names neither the competition nor its host.")
 @click.option("--name", help="Name of the run. Default: time and agent.")
 @click.option(
@@ -116,6 +129,8 @@ def run(
     cpus: int | None,
     gpus: int,
     snapshots: float | None,
+    hidden_validation: float | None,
+    scores_per_hour: int,
     obfuscated: bool,
     name: str | None,
     resume: str | None,
@@ -183,6 +198,8 @@ def run(
             cpus=cpus,
             gpus=gpus,
             snapshot_seconds=snapshots,
+            hidden_validation=hidden_validation,
+            scores_per_hour=scores_per_hour,
         )
         for warning in warnings:
             click.secho(f"Warning: {warning}", fg="yellow", err=True)

@@ -27,6 +27,15 @@ def clean(text: str) -> str:
     return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def hidden_validation(share: float | None, scores_per_hour: int) -> str:
+    """What agents were told of their scores while they worked; "" if nothing.
+
+    >>> hidden_validation(0.2, 4), hidden_validation(None, 0)
+    ('scores on 20 % of the training rows, held back: 4 an hour', '')
+    """
+    return f"scores on {share * 100:g} % of the training rows, held back: {scores_per_hour} an hour" if share else ""
+
+
 def shorten(text: str, length: int) -> str:
     """The text on one line, cut to at most `length` characters.
 

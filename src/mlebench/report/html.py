@@ -102,6 +102,7 @@ def disclosure(results: RunResults) -> list[Fact]:
         "executor": run.executor,
         "edition": run.edition,
         "description": "obfuscated" if run.obfuscated else "named",
+        "hidden validation": formatting.hidden_validation(run.hidden_validation, run.scores_per_hour) or "none",
         "source of the data": ", ".join(sources),
         "data": run.data_dir,
         "seeds": str(run.seeds),
@@ -115,7 +116,9 @@ def disclosure(results: RunResults) -> list[Fact]:
 def _summary(results: RunResults) -> str:
     """The disclosure in a sentence or two."""
     facts = {fact.name: fact.value for fact in disclosure(results)}
-    names = ("edition", "time limit", "network", "sandbox", "hardware")
+    names = ["edition", "time limit", "network", "sandbox", "hardware"]
+    if results.run.hidden_validation:
+        names.append("hidden validation")
     return "; ".join([f"Data: {facts['source of the data']}", *(f"{name} {facts[name]}" for name in names)]) + "."
 
 

@@ -55,6 +55,8 @@ def render(results: RunResults, console: Console, padded: bool = False) -> None:
 def _run_line(results: RunResults) -> Text:
     run = results.run
     facts = [f"run {run.id}", run.agent, f"edition {run.edition}", f"seeds {len(results.seeds)}"]
+    if told := show.hidden_validation(run.hidden_validation, run.scores_per_hour):
+        facts.append(told)
     return Text(show.clean(" · ".join(facts)), style="bold")
 
 

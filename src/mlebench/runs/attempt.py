@@ -15,12 +15,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from filelock import FileLock
+
 from mlebench import agents, catalog, environments
 from mlebench.dataset import Dataset
 from mlebench.errors import ENDS, SandboxError
 from mlebench.files import remove_tree, write_json, write_text
 from mlebench.grading import grade
 from mlebench.runs import machine
+from mlebench.runs.hidden_validation import HeldBack, hold_back
 from mlebench.runs.instructions import hardware_in_words, instructions, prompt, warning_seconds
 from mlebench.runs.observation import Observation
 from mlebench.runs.seal import file_sha256, mlebench_digest, seal, tree_digest
@@ -29,12 +32,14 @@ from mlebench.sandbox import Limits, Outcome, World, find_sandbox
 from mlebench.sandbox.collect import collect_submission
 from mlebench.sandbox.watch import GATEWAY_PORT, VALIDATION_PORT
 from mlebench.services import validation
+from mlebench.services.scoring import Scorer, scores_asked
 from mlebench.services.serving import serve
 
 if TYPE_CHECKING:
     from mlebench.services.gateway import Gateway
 
-KEPT_OF_EARLIER_TRIES = ("attempt.json", "gateway.jsonl", "output.txt")
+TIDYING_SECONDS = 300.0
+KEPT_OF_EARLIER_TRIES = ("attempt.json", "gateway.jsonl", "output.txt", "scores.jsonl")
 
 
 def run_attempt(run: str, competition_id: str, seed: int) -> str:
@@ -44,7 +49,20 @@ def run_attempt(run: str, competition_id: str, seed: int) -> str:
     and raised again.
     """
     folder = AttemptFolder(Path(run), competition_id, seed)
-    config = read_config(folder.run)
+    with _held(folder):
+        return _run_attempt(folder, read_config(folder.run))
+
+
+@contextmanager
+def _held(folder: AttemptFolder) -> Iterator[None]:
+    """Keep others from the attempt: a child of a runner that was killed may still be tidying up."""
+    path = folder.run / ".locks" / f"{folder.competition_id}-{folder.seed}"
+    path.parent.mkdir(exist_ok=True)
+    with FileLock(path, timeout=TIDYING_SECONDS):
+        yield
+
+
+def _run_attempt(folder: AttemptFolder, config: RunConfig) -> str:
     state = folder.state()
     try:
         if _awaits_its_grade(state):
@@ -160,7 +178,8 @@ def _run_agent(folder: AttemptFolder, config: RunConfig, state: AttemptState) ->
         folder.write_state(state)
         _write_texts(folder, config, dataset)
         log = folder.path / "validations.jsonl"
-        app = validation.make_app(dataset.competition, dataset.public, log)
+        held_back = hold_back(folder.run, dataset, config.hidden_validation) if config.hidden_validation else None
+        app = validation.make_app(dataset.competition, dataset.public, log, scorer=_scorer(folder, config, held_back))
         stack.enter_context(serve(app, sockets / "validation.sock"))
         served = {VALIDATION_PORT: sockets / "validation.sock"}
         gateway = token = None
@@ -174,7 +193,7 @@ def _run_agent(folder: AttemptFolder, config: RunConfig, state: AttemptState) ->
             code=folder.path / "code",
             logs=folder.path / "logs",
             agent=agent.folder,
-            home_files=_home_files(folder, config, dataset),
+            home_files=_home_files(folder, config, dataset) | (held_back.home_files if held_back else {}),
             sockets=served,
             environment=_variables(folder, config, agent, gpus, token),
             python=environment.python,
@@ -227,6 +246,8 @@ def _variables(
         "CUDA_VISIBLE_DEVICES": ",".join(machine.gpu_uuids(gpus)) if gpus else "",
         "PROMPT_FILE": "/home/prompt.txt",
     }
+    if config.hidden_validation:
+        found |= {"HELD_BACK_DIR": "/home/held_back", "SCORE_URL": f"http://localhost:{VALIDATION_PORT}/score"}
     if token is not None:
         url = f"http://localhost:{GATEWAY_PORT}"
         found |= dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), token)
@@ -234,6 +255,13 @@ def _variables(
         found |= dict.fromkeys(("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"), url)
         found["MLEBENCH_MODEL"] = _short_name(config)
     return {**found, **agent.variables(config.agent_parameters)}
+
+
+def _scorer(folder: AttemptFolder, config: RunConfig, held_back: HeldBack | None) -> Scorer | None:
+    """What scores submissions for the rows held back."""
+    if held_back is None:
+        return None
+    return Scorer(held_back.dataset, config.scores_per_hour, folder.path / "scores.jsonl")
 
 
 def _short_name(config: RunConfig) -> str:
@@ -301,6 +329,7 @@ def _with_outcome(
         memory_kills=outcome.memory_kills,
         validations=len(calls),
         valid_validations=sum(calls),
+        scores_asked=scores_asked(folder.path / "scores.jsonl"),
         model_use=asdict(gateway.use) if gateway is not None else {},
     )
 

@@ -20,9 +20,9 @@ What you find here
 - /home/validate_submission.sh FILE: says whether a submission is valid, and if not, why. Use it as often as you
   like; it does not know the score. The same by HTTP: POST the file as field "file" to
   http://localhost:5000/validate.
-Environment variables name the same: DATA_DIR, SUBMISSION_DIR, CODE_DIR, LOGS_DIR, VALIDATION_URL. Where they differ
-from what is said here, they are right.
-{scores}
+{scores}Environment variables name the same: DATA_DIR, SUBMISSION_DIR, CODE_DIR, LOGS_DIR, VALIDATION_URL. Where they
+differ from what is said here, they are right.
+
 Rules
 - Predictions must come from a model that you train or a method that you apply to the data, never from labels that
   you write by hand, guess from memory or compute outside of it.
@@ -42,9 +42,11 @@ Limits
 - Memory: {memory}. Processes: {processes}. Disk: {disk}.
 """
 _SCORES = """\
-Some training rows were held back: files named held_back… in /home/data have them without their answers. POST
-predictions for them, a CSV like the sample submission of that name, as field "file" to http://localhost:5000/score:
-you get their score, at most {number} times an hour.
+- /home/held_back: some training rows that were held back, without their answers, in rows.csv, and
+  sample_submission.csv for them. POST predictions for them, a CSV like that sample, as field "file" to
+  http://localhost:5000/score: you get their score, at most {number} times in any hour. What counts in the end is
+  /home/submission/submission.csv alone, with predictions for the competition's own test rows. Also: HELD_BACK_DIR,
+  SCORE_URL.
 """
 
 

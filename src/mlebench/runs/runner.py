@@ -19,6 +19,7 @@ from mlebench.dataset import Dataset
 from mlebench.errors import UsageError
 from mlebench.executors import find_executor
 from mlebench.runs.attempt import run_attempt
+from mlebench.runs.hidden_validation import hold_back_all
 from mlebench.runs.machine import available_cpus, disk_share, hardware, memory_share, versions
 from mlebench.runs.machine import gpus as find_gpus
 from mlebench.runs.proof import seal_run
@@ -55,13 +56,16 @@ def plan_run(
     cpus: int | None = None,
     gpus: int = 0,
     snapshot_seconds: float | None = None,
+    hidden_validation: float | None = None,
+    scores_per_hour: int = 4,
 ) -> tuple[Path, list[str]]:
     """Check everything that can be checked before the first attempt, write run.json, return folder and warnings.
 
     Without limits of their own, attempts share the machine's memory and free disk evenly. `budget` holds limits of
     the model's use for each attempt, as `mlebench.services.gateway.plan_gateway` takes them; `replay` is a run whose
-    recorded answers stand in for the model. Raises UsageError if an agent, its environment, a sandbox, a model or a
-    data set isn't there or the name is taken.
+    recorded answers stand in for the model. `hidden_validation` is the share of the training rows to be held back, on
+    which agents may ask for `scores_per_hour` scores in any hour. Raises UsageError if an agent, its environment, a
+    sandbox, a model or a data set isn't there, rows can't be held back, or the name is taken.
     """
     chosen = agents.get(agent)
     chosen.variables(agent_parameters)
@@ -70,6 +74,10 @@ def plan_run(
     if obfuscated and sandbox == "none":
         raise UsageError(
             "without a sandbox the agent can't be kept from the competition's name: --obfuscated needs one"
+        )
+    if hidden_validation is not None and sandbox == "none":
+        raise UsageError(
+            "without a sandbox the agent can't be kept from the rows held back: --hidden-validation needs one"
         )
     software = chosen.software_for(environment)
     if software is None and sandbox != "docker":
@@ -83,6 +91,7 @@ def plan_run(
     run = (runs_dir / run_id).absolute()
     if (run / "run.json").exists():
         raise UsageError(f"the run {run} exists already; --resume {run} goes on with it, --name gives another name")
+    held_back = {} if hidden_validation is None else hold_back_all(run, datasets, hidden_validation)
     config = RunConfig(
         id=run_id,
         created=created.isoformat(timespec="seconds"),
@@ -114,6 +123,9 @@ def plan_run(
         cpus=cpus,
         gpus=gpus,
         snapshot_seconds=snapshot_seconds,
+        hidden_validation=hidden_validation,
+        scores_per_hour=scores_per_hour if held_back else 0,
+        held_back=held_back,
         planned=[f"{competition.id}/{seed}" for seed in range(seeds) for competition in competitions],
         hardware=hardware(),
         versions=versions(),

@@ -2,6 +2,7 @@
 
 <run>/run.json                          the configuration, the disclosure and the plan: every attempt there will be
 <run>/proof.json proof.sig              hashes of all attempts once they are done, and their signature
+<run>/.hidden-validation/<competition>/  training rows held back, see mlebench.runs.hidden_validation
 <run>/<competition>/<seed>/attempt.json state, end, times, peaks, use of the model, seal
                           /grade.json   what the submission is worth
                           /submission/ code/ logs/ output.txt prompt.txt instructions.txt
@@ -59,6 +60,7 @@ class RunConfig:
     snapshot_seconds: float | None = None
     hidden_validation: float | None = None  # share of the training rows held back to score what the agent tries
     scores_per_hour: int = 0
+    held_back: dict[str, str] = field(default_factory=dict)  # competition -> SHA-256 of what says which rows these are
     planned: list[str] = field(default_factory=list)  # "<competition>/<seed>"
     hardware: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)

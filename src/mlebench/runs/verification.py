@@ -21,6 +21,7 @@ from mlebench.errors import ENDS, MlebenchError, UsageError
 from mlebench.grading import grade
 from mlebench.preparation import progress
 from mlebench.preparation.files import walk
+from mlebench.runs.hidden_validation import FOLDER, changed_files
 from mlebench.runs.proof import PROOF, name_of, proof_changes
 from mlebench.runs.seal import RECORDS, TREES, file_sha256, mlebench_digest, tree_digest
 from mlebench.runs.store import AttemptFolder, AttemptState, RunConfig, attempts, read_config, read_object
@@ -119,6 +120,7 @@ def verify_run(
     _check_digests(result, tried, config)
     _check_proof(result, run, planned, public_key)
     datasets = dict(_datasets(result, config, data_dir))
+    _check_held_back(result, run, config)
     if data:
         for dataset in datasets.values():
             _check_data(result, dataset, config, tried, sizes_only)
@@ -445,6 +447,20 @@ def _check_data(
     for said, names in _others(ran, "manifest_sha256", found).items():
         result.problem("data", where, f"is another than when these began: {_listed(names)}", said, found)
     _check_files(result, dataset, manifest["files"], sizes_only)
+
+
+def _check_held_back(result: Verification, run: Path, config: RunConfig) -> None:
+    """The training rows held back, and their answers, must be those that run.json names."""
+    for competition_id, expected in config.held_back.items():
+        folder = run / FOLDER / competition_id
+        where = str(folder.relative_to(run))
+        facts = folder / "facts.json"
+        found = file_sha256(facts) if facts.is_file() else ""
+        if found != expected:
+            result.problem("data", f"{where}/facts.json", _change(expected, found), expected, found)
+            continue
+        for name in changed_files(folder):
+            result.problem("data", f"{where}/{name}", "is not as facts.json has it")
 
 
 def _check_files(

@@ -4,6 +4,8 @@ It is made from a competition and the folder of its public files, so nothing tha
 away. `POST /validate` takes the file as multipart field `file` (or as a raw `text/csv` body) and answers with
 JSON, or with the bare message to `Accept: text/plain`; `GET /health` says that it runs. What comes in is the
 agent's: uploads are bounded, spooled to disk, and judged one at a time.
+
+`POST /score` takes a file in the same way, where training rows were held back for it; see `mlebench.services.scoring`.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -28,6 +31,9 @@ from starlette.types import Message, Receive
 from mlebench.competition import Competition
 from mlebench.submission import Validation
 
+if TYPE_CHECKING:
+    from mlebench.services.scoring import Scorer  # which grades, and is not needed to validate
+
 MAX_UPLOAD_BYTES = 4 << 30
 MAX_WAITING = 16  # uploads; more are turned away
 KINDS_LOGGED = 5
@@ -35,16 +41,22 @@ MAX_LOG_BYTES = 32 << 20  # an agent may ask all day
 
 
 def make_app(
-    competition: Competition, public: Path, log: Path | None = None, max_bytes: int = MAX_UPLOAD_BYTES
+    competition: Competition,
+    public: Path,
+    log: Path | None = None,
+    max_bytes: int = MAX_UPLOAD_BYTES,
+    scorer: Scorer | None = None,
 ) -> Starlette:
     """The service for one competition whose public files are in `public`.
 
-    Each call appends a line of JSON to `log`: time, bytes, valid, kinds (of the first problems).
+    Each call appends a line of JSON to `log`: time, bytes, valid, kinds (of the first problems). With a `scorer` there
+    are scores on rows held back, too.
     """
-    service = _Service(competition, public, log, max_bytes)
+    service = _Service(competition, public, log, max_bytes, scorer)
     return Starlette(
         routes=[
             Route("/validate", service.validate, methods=["POST"]),
+            Route("/score", service.score, methods=["POST"]),
             Route("/health", service.health, methods=["GET"]),
         ],
         exception_handlers={HTTPException: _http_error, Exception: _failure},
@@ -52,8 +64,11 @@ def make_app(
 
 
 class _Service:
-    def __init__(self, competition: Competition, public: Path, log: Path | None, max_bytes: int) -> None:
+    def __init__(
+        self, competition: Competition, public: Path, log: Path | None, max_bytes: int, scorer: Scorer | None
+    ) -> None:
         self._competition, self._public, self._log, self._max_bytes = competition, public, log, max_bytes
+        self._scorer = scorer
         self._one_at_a_time = asyncio.Lock()
         self._waiting = 0
 
@@ -73,6 +88,15 @@ class _Service:
         if raw:
             return JSONResponse({"valid": result.valid, "message": result.message(), "is_valid": result.valid})
         return JSONResponse({"result": result.message(), "is_valid": result.valid})
+
+    async def score(self, request: Request) -> Response:
+        """Score the file in the request on the rows held back."""
+        if self._scorer is None:
+            raise HTTPException(404, "no training rows were held back, so there are no scores")
+        async with self._turn(), self._upload(request) as (path, _):
+            answer = await run_in_threadpool(self._scorer.judge, path)
+        headers = {"Retry-After": str(answer.wait_seconds)} if answer.wait_seconds else None
+        return JSONResponse(answer.content(), answer.status, headers)
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
