@@ -692,6 +692,13 @@ def test_without_a_model_the_program_says_so(variables):
     assert errors == "there is no model to ask: OPENAI_BASE_URL is not set\n"
 
 
+def test_an_unknown_dialect_is_refused(variables):
+    process = start({**variables, "AGENT_DIALECT": "esperanto"})
+    _, errors = process.communicate(timeout=100)
+    assert process.returncode == 2
+    assert errors == "there is no dialect 'esperanto'; there are auto, openai-chat, anthropic\n"
+
+
 def test_sigterm_stops_the_script_too(variables, tmp_path):
     code = "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(300)"
     script = [
@@ -740,6 +747,7 @@ def test_a_budget_that_is_spent_in_mid_run(attempt):
     assert "budget is spent" in made.output
 
 
+@pytest.mark.slow
 def test_a_model_of_anthropics(attempt):
     made = attempt("mlab", "solver", parameters={"dialect": "anthropic"}, faults={2: Fault.overloaded()})
     assert made.state.end == "completed", made.output

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from mlebench.environments import Environment, digest_of, environments_dir, images
+from mlebench.environments import Environment, digest_of, environments_dir, images, uses_images
 from mlebench.environments.folders import locked, remove
 from mlebench.environments.software import Software
 from mlebench.environments.steps import BuildError, Say
@@ -222,7 +222,7 @@ def _files(folder: Path) -> dict[str, str]:
 
 
 def _require_containers(sandbox: str) -> None:
-    if sandbox.partition(":")[0] != "docker":
+    if not uses_images(sandbox):
         raise UsageError(
             f"an agent written for v1 brings an image of its own, which the sandbox {sandbox} can't run: "
             "--sandbox docker can"

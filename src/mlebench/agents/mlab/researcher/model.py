@@ -16,6 +16,7 @@ from typing import Any
 from .settings import Clock
 
 TRIES = 4  # at a connection that fails; whoever forwards the requests is expected to absorb what lasts longer
+DIALECTS = ("auto", "openai-chat", "anthropic")
 _ALLOWED_TO_FAIL = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 _ANTHROPIC_VERSION = "2023-06-01"
 _RENAMED = {"max_tokens": "max_completion_tokens"}  # what some models of the chat dialect want instead

@@ -8,23 +8,26 @@ from types import FrameType
 
 from .bench import Bench
 from .loop import work
-from .model import AccessDenied, ModelError, Models
+from .model import DIALECTS, AccessDenied, ModelError, Models
 from .places import Places, furnish
 from .prompts import PROBLEM_FILE
 from .records import Records
 from .scripts import adopt_orphans
 from .settings import Clock, Settings
 
-FAILED, DENIED, STOPPED = 1, 3, 143
+FAILED, MISUSED, DENIED, STOPPED = 1, 2, 3, 143
 
 
 def main() -> int:
     """Work on the task that the environment describes.
 
-    0 when the work, the steps or the time are over; 1 if the model fails, 3 if it refuses access, as when a budget is
-    spent; 143 if stopped by SIGTERM.
+    0 when the work, the steps or the time are over; 1 if the model fails, 2 if a parameter makes no sense, 3 if the
+    model refuses access, as when a budget is spent; 143 if stopped by SIGTERM.
     """
     settings = Settings.read()
+    if settings.dialect not in DIALECTS:
+        print(f"there is no dialect {settings.dialect!r}; there are {', '.join(DIALECTS)}", file=sys.stderr, flush=True)
+        return MISUSED
     clock = Clock(settings.seconds)
     signal.signal(signal.SIGTERM, _stop)
     adopt_orphans()
