@@ -262,6 +262,7 @@ def test_message(clients):
     assert answer.stop_reason == "tool_use"
     assert answer.usage.input_tokens == count.input_tokens == 3 + 2 + 3
     assert answer.usage.output_tokens == 9
+    assert answer.usage.output_tokens_details.thinking_tokens == 3
     assert server.total.requests == 1  # counting isn't generating
 
 

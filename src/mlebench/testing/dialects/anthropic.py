@@ -126,4 +126,5 @@ def usage(use: Use) -> dict[str, Any]:
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": use.cached_tokens,
         "output_tokens": use.output_tokens,
+        "output_tokens_details": {"thinking_tokens": use.reasoning_tokens},
     }
