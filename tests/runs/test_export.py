@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mlebench.errors import UsageError
-from mlebench.runs.export import export_v1
+from mlebench.runs.export import export_v1, group_name
 from mlebench.runs.runner import execute, plan_run
 from mlebench.runs.store import AttemptFolder, read_config
 
@@ -104,6 +104,11 @@ def test_grading_the_export_gives_the_same_scores(exported, run, twins, tmp_path
     grades = [json.loads(path.read_text()) for path in run.glob("*/*/grade.json")]
     assert found == sorted((each["competition_id"], str(each["score"]), each["any_medal"]) for each in grades)
     assert sum(each["score"] is not None for each in reports) == 2
+
+
+def test_an_agent_written_for_v1_is_named_by_its_id(run):
+    config = replace(read_config(run), agent="/home/me/agents/tiny:tiny/fast", created="2026-01-31T20:15:00+01:00")
+    assert group_name(config) == "2026-01-31T19-15-00-UTC_run-group_tiny-fast"
 
 
 def test_names_stay_the_same(exported, run, tmp_path):

@@ -67,7 +67,8 @@ def export_v1(run: Path, into: Path) -> Exported:
 def group_name(config: RunConfig) -> str:
     """`<timestamp>_run-group_<agent>`, of the time at which the run was made."""
     created = datetime.fromisoformat(config.created).astimezone(UTC)
-    agent = "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in Path(config.agent).name)
+    name = config.agent.rpartition(":")[2] if ":" in config.agent else Path(config.agent).name  # FOLDER:ID or FOLDER
+    agent = "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in name)
     return f"{created:%Y-%m-%dT%H-%M-%S}-UTC_run-group_{agent}"
 
 
