@@ -86,8 +86,8 @@ def filter_program(
         (load, 0, 0, 0),  # its number
         (at_least, 8, 0, 0x40000000),  # another way to count calls
         (equal, 7, 0, clone3),  # its flags can't be seen; the C library then takes clone
-        (equal, 3, 0, clone),
-        (equal, 2, 0, unshare),
+        (equal, 4, 0, clone),
+        (equal, 3, 0, unshare),
         (equal, 0, 5, prlimit),
         (load, 0, 0, 16),  # whose limits
         (equal, 4, 3, 1),
