@@ -320,6 +320,13 @@ def test_a_manifest_that_fits_swapped_data(run):
     assert any(f"when these began: {FIRST}, {IDS[0]}/1" in message for message in messages)
 
 
+def test_a_broken_manifest(run):
+    path = run.parent / "data" / IDS[0] / "prepared" / "manifest.json"
+    for text in ("{", "{}"):
+        path.write_text(text)
+        assert any(message.startswith(f"data: {IDS[0]}") and "can't be read" in message for message in found(run))
+
+
 def test_data_that_are_not_there(run):
     shutil.rmtree(run.parent / "data" / IDS[0])
     assert any("--no-data leaves them out" in message for message in found(run))
@@ -401,15 +408,23 @@ def test_the_commands(run, tmp_path):
     signed = call("sign", run, "--key", tmp_path / "key", "--new-key")
     assert signed.exit_code == 0, signed.output
     assert call("verify", run, *options, "--public-key", tmp_path / "key.pub").exit_code == 0
+    edit(run / FIRST / "attempt.json", seconds=1.0)
     edit(run / FIRST / "grade.json", score=1.0)
     bad = call("verify", run, *options)
     assert bad.exit_code == 1
     assert f"{FIRST}/grade.json: was changed (expected " in bad.stdout
-    assert "r is incomplete: 1 problem." in bad.stdout
+    assert "r is incomplete: 2 problems." in bad.stdout
     facts = json.loads(call("verify", run, *options, "--json").stdout)
     assert facts["complete"] is False
-    assert facts["problems"][0]["found"] == file_sha256(run / FIRST / "grade.json")
+    assert facts["problems"][1]["found"] == file_sha256(run / FIRST / "grade.json")
     assert call("verify", tmp_path / "nothing").exit_code == 2
+    again = ("run", "--resume", run, "--sign", tmp_path / "key")
+    assert call(*again).exit_code == 1  # for what was changed since
+    assert call("run", "--resume", run, "--sign", run / "run.json").exit_code == 2
+    (run / PROOF).unlink()
+    (run / SIGNATURE).unlink()
+    assert call(*again).exit_code == 0
+    assert (run / SIGNATURE).is_file()
     (run / PROOF).unlink()
     shutil.rmtree(run / FIRST)
     assert "1 of 4 attempts are still to come" in call("verify", run, *options).stdout

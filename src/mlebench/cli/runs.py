@@ -96,6 +96,13 @@ def runs_dir_option(command: click.decorators.FC) -> click.decorators.FC:
     help="How many scores of --hidden-validation an attempt may have in any hour.",
 )
 @click.option("--obfuscated", is_flag=True, help="The description names neither the competition nor its host.")
+@click.option(
+    "--sign",
+    "key_path",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="KEY",
+    help='Sign the run with this private key once all is done, as "mlebench sign" does.',
+)
 @click.option("--name", help="Name of the run. Default: time and agent.")
 @click.option(
     "--resume", metavar="RUN", help="Go on with a run, by name or path; other options are those it began with."
@@ -132,6 +139,7 @@ def run(
     hidden_validation: float | None,
     scores_per_hour: int,
     obfuscated: bool,
+    key_path: Path | None,
     name: str | None,
     resume: str | None,
     edition: str,
@@ -156,6 +164,10 @@ def run(
     from mlebench.runs.runner import execute, plan_run
     from mlebench.runs.store import read_config
 
+    if key_path is not None:
+        from mlebench.runs.signing import read_private_key
+
+        read_private_key(key_path)  # before anything runs
     if resume:
         folder = find_run(resume, runs_folder(runs_dir))
     else:
@@ -167,6 +179,8 @@ def run(
             parameters = parameters or tuple(f"{name}={value}" for name, value in then.agent_parameters.items())
             environment = environment or then.environment
             seeds = seeds or then.seeds
+            if hidden_validation is None and then.hidden_validation is not None:
+                hidden_validation, scores_per_hour = then.hidden_validation, then.scores_per_hour
         if not agent:
             raise UsageError('name an agent with --agent; "mlebench agents" lists the built-in ones')
         folder, warnings = plan_run(
@@ -214,6 +228,10 @@ def run(
     if not done:
         click.echo(f'Some attempts did not end properly. "mlebench run --resume {folder}" runs them again.', err=True)
         raise click.exceptions.Exit(1)
+    if key_path is not None:
+        from mlebench.runs.signing import sign_run
+
+        click.echo(f"signature: {sign_run(folder, key_path)}", err=True)
 
 
 def _parameters(given: tuple[str, ...]) -> dict[str, str]:

@@ -434,10 +434,13 @@ def _check_data(
     """The manifest must be the one that run.json and the attempts name, and the files those that it names."""
     name = dataset.competition.id
     try:
-        manifest = dataset.manifest()
+        files = dict(dataset.manifest()["files"])
     except UsageError as error:
         advice = "--data-dir says where the data are, --no-data leaves them out."
         result.problem("data", name, f"{error} {advice}")
+        return
+    except (KeyError, TypeError, ValueError) as error:
+        result.problem("data", name, f"{dataset.manifest_path} can't be read: {error!r}")
         return
     where = str(dataset.manifest_path.relative_to(dataset.data_dir))
     found = file_sha256(dataset.manifest_path)
@@ -446,7 +449,7 @@ def _check_data(
     ran = [attempt for attempt in tried if attempt.folder.competition_id == name and attempt.state.provenance]
     for said, names in _others(ran, "manifest_sha256", found).items():
         result.problem("data", where, f"is another than when these began: {_listed(names)}", said, found)
-    _check_files(result, dataset, manifest["files"], sizes_only)
+    _check_files(result, dataset, files, sizes_only)
 
 
 def _check_held_back(result: Verification, run: Path, config: RunConfig) -> None:
