@@ -76,9 +76,10 @@ class DockerfileSoftware(Software):
         try:
             manifest = json.loads((_folder(wish) / "manifest.json").read_text(encoding="utf-8"))
         except FileNotFoundError as error:
+            option = f" --environment {self.base}" if self.base else ""
             raise UsageError(
-                f"the image of the agent is not built yet, or its files have changed since: "
-                f'"mlebench agents build {self.agent} --sandbox docker" builds it'
+                "the image of the agent is not built yet, or its files have changed since: "
+                f'"mlebench agents build {self.agent} --sandbox docker{option}" builds it'
             ) from error
         return _environment(wish, manifest)
 
