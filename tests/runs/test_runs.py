@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from mlebench import catalog
+from mlebench import agents, catalog
 from mlebench.dataset import Dataset
 from mlebench.errors import ENDS, UsageError
 from mlebench.preparation.engine import prepare
@@ -151,19 +151,29 @@ def test_what_is_wrong_is_said_before_anything_runs(agent, run, tmp_path):
         run(agent(COPY))
 
 
-def test_strangers_never_run_unsandboxed_unasked(monkeypatch):
+def test_strangers_never_run_unsandboxed_unasked(agent, monkeypatch):
     class Missing:
         def unavailable(self):
             return "bwrap is not installed."
 
+    monkeypatch.setattr(runner, "best", lambda: (None, [("bubblewrap", "bwrap is not installed.")]))
     monkeypatch.setattr(runner, "find_sandbox", lambda _: Missing())
-    name, warnings = choose_sandbox("auto", agent_is_built_in=True)
+    name, warnings = choose_sandbox("auto", agents.get("sample"))
     assert name == "none"
     assert "NO SANDBOX" in warnings[0]
-    with pytest.raises(UsageError, match="--sandbox none"):
-        choose_sandbox("auto", agent_is_built_in=False)
+    for stranger in (agent(COPY), "mini"):
+        with pytest.raises(UsageError, match="--sandbox none"):
+            choose_sandbox("auto", agents.get(stranger))
     with pytest.raises(UsageError, match="not installed"):
-        choose_sandbox("bubblewrap", agent_is_built_in=True)
+        choose_sandbox("bubblewrap", agents.get("sample"))
+
+
+def test_a_sandbox_without_the_agents_environment_is_no_reason_to_fail_the_trusted(monkeypatch, tmp_path):
+    monkeypatch.setenv("MLEBENCH_ENVIRONMENTS_DIR", str(tmp_path))
+    monkeypatch.setattr(runner, "best", lambda: ("docker", []))
+    name, warnings = choose_sandbox("auto", agents.get("sample"), "light")
+    assert name == "none"
+    assert "agents build" in warnings[0]
 
 
 def command_line(agent, data_dir, runs_dir, *more):

@@ -25,7 +25,7 @@ from mlebench.runs.machine import gpus as find_gpus
 from mlebench.runs.proof import seal_run
 from mlebench.runs.seal import file_sha256, mlebench_digest, tree_digest
 from mlebench.runs.store import AttemptFolder, RunConfig, attempts, read_config, write_config
-from mlebench.sandbox import find_sandbox
+from mlebench.sandbox import best, find_sandbox
 
 Watcher = Callable[[Sequence[AttemptFolder]], None]  # called about twice a second with all attempts of the run
 
@@ -70,7 +70,7 @@ def plan_run(
     chosen = agents.get(agent)
     chosen.variables(agent_parameters)
     _require_devices(cpus, gpus)
-    sandbox, warnings = choose_sandbox(sandbox, chosen.built_in)
+    sandbox, warnings = choose_sandbox(sandbox, chosen, environment)
     if obfuscated and sandbox == "none":
         raise UsageError(
             "without a sandbox the agent can't be kept from the competition's name: --obfuscated needs one"
@@ -135,25 +135,35 @@ def plan_run(
     return run, warnings
 
 
-def choose_sandbox(name: str, agent_is_built_in: bool) -> tuple[str, list[str]]:
+def choose_sandbox(name: str, agent: Agent, environment: str | None = None) -> tuple[str, list[str]]:
     """The sandbox to use and what the person should know about it.
 
-    `auto` takes bubblewrap; where it is missing, built-in agents run unsandboxed with a warning. Raises
-    UsageError if the sandbox can't be used here, or if another's agent would run unsandboxed unasked.
+    `auto` takes the best that works here. Where none does, or none has what the agent runs in, agents that are built
+    in and need no model run unsandboxed with a warning. Raises UsageError if the sandbox can't be used here, or if
+    another's agent, or a model's code, would run unsandboxed unasked.
     """
     if name != "auto":
         if reason := find_sandbox(name).unavailable():
             raise UsageError(f"the sandbox {name} can't be used here: {reason}")
         return name, [] if name != "none" else ["the agent runs without a sandbox, with all your rights"]
-    reason = find_sandbox("bubblewrap").unavailable()
-    if reason is None:
-        return "bubblewrap", []
-    if not agent_is_built_in:
+    found, reasons = best()
+    why = " ".join(f"{each}: {reason}" for each, reason in reasons)
+    trusted = agent.built_in and not agent.needs_model
+    if found is not None:
+        try:
+            environments.find(agent.software_for(environment), found)
+        except UsageError as error:
+            if not trusted:
+                raise
+            why = f"{why} {found}: {error}".strip()
+        else:
+            return found, []
+    if not trusted:
         raise UsageError(
-            f"there is no sandbox for this agent: {reason} "
+            f"there is no sandbox for this agent. {why} "
             "--sandbox none runs it without one, with all your rights and the answers in reach."
         )
-    return "none", [f"NO SANDBOX: {reason} This agent is built in and trusted, so it runs without one."]
+    return "none", [f"NO SANDBOX. {why} This agent is built in and trusted, so it runs without one."]
 
 
 def _require_devices(cpus: int | None, gpus: int) -> None:
