@@ -349,6 +349,13 @@ def test_executing(bench):
     assert "no file" in do(bench, "Execute Script", script_name="gone.py")
 
 
+def test_a_script_that_is_killed(bench):
+    (bench.places.work / "go.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    assert "ended by SIGKILL; perhaps it used too much memory" in do(bench, "Execute Script", script_name="go.py")
+    (bench.places.work / "go.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGTERM)")
+    assert "ended by SIGTERM:" in do(bench, "Execute Script", script_name="go.py")
+
+
 def test_a_script_ends_before_the_time_does(variables):
     bench = make_bench({**variables, "TIME_LIMIT_SECS": "3"})
     (bench.places.work / "go.py").write_text("print('begun', flush=True); import time; time.sleep(300)")

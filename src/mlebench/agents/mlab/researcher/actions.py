@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import urllib.error
 import urllib.request
 import uuid
@@ -95,7 +96,10 @@ def execute_script(bench: Bench, script_name: str) -> str:
     if ran.exit_code is None:
         told = f"{ran.output}\n{ran.errors}".strip()
         return f"The script was stopped after {time_in_words(ran.seconds)}: the time is over.\n{told}"
-    if ran.exit_code != 0:
+    if ran.exit_code < 0:
+        cause = "; perhaps it used too much memory" if -ran.exit_code == signal.SIGKILL else ""
+        return f"The script was ended by {signal.Signals(-ran.exit_code).name}{cause}:\n{ran.errors or ran.output}"
+    if ran.exit_code > 0:
         return f"The script failed with exit code {ran.exit_code}:\n{ran.errors or ran.output}"
     return f"The script ran to its end in {time_in_words(ran.seconds)}. It printed:\n{ran.output or ran.errors}"
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 KEPT = 500_000  # bytes of each stream, of its beginning and of its end
+PATIENCE = 10.0  # seconds for a stream to end once no process is left
 _BLOCK = 1 << 16
 _SET_CHILD_SUBREAPER = 36
 
@@ -109,8 +110,8 @@ class Ends:
         self._thread.start()
 
     def text(self) -> str:
-        """What was read, once the stream has ended."""
-        self._thread.join()
+        """What was read, once the stream has ended; a process that got away does not hold this up."""
+        self._thread.join(PATIENCE)
         note = f"\n... {self._dropped} bytes left out ...\n".encode() if self._dropped else b""
         return (self._head + note + self._tail).decode(errors="replace")
 
