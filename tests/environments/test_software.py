@@ -140,3 +140,22 @@ def test_light_holds_what_built_in_agents_import():
     known = {"sklearn": "scikit-learn", "PIL": "pillow"}
     for agent in agents.agents().values():
         assert {known.get(name, name) for name in agent.packages} <= names(HERE / "light.in"), agent.id
+
+
+def versions(lines):
+    """The versions that a lock pins a package to, on one platform or another."""
+    found = {}
+    for line in lines:
+        name, _, version = line.partition(";")[0].strip().partition("==")
+        found.setdefault(re.sub(r"[-_.]+", "-", name.partition("[")[0]).lower(), set()).add(version)
+    return found
+
+
+@pytest.mark.parametrize("base", ["light", "standard"])
+@pytest.mark.parametrize("agent", [agent for agent in agents.agents().values() if agent.software], ids=lambda a: a.id)
+def test_what_built_in_agents_require_agrees_with_the_bases(agent, base):
+    if agent.software.requirements is None:
+        return
+    own, theirs = versions(logical_lines(agent.software.requirements)), versions(logical_lines(base_files(base)[1]))
+    assert own
+    assert not {name: (own[name], theirs[name]) for name in own.keys() & theirs if not own[name] & theirs[name]}
