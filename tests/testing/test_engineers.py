@@ -7,7 +7,8 @@ import sys
 import httpx
 import pytest
 
-from mlebench.grading import grade
+from mlebench import catalog
+from mlebench.grading import grade, validate_submission
 from mlebench.testing import Done, Execute, Look, Plan, Planned, Reply, Run, Write, engineers_by_name, script, serve
 from mlebench.testing.engineers.plan import SCRIPTS
 
@@ -210,6 +211,16 @@ def test_the_solver_hands_in_the_sample_elsewhere(competition, server, work, twi
     done = work("codex", server, "solver", competition=competition)
     assert done.world.submission.read_bytes() == twins(competition).sample_submission.read_bytes()
     assert score(done.world.submission, competition) is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("competition", catalog.competitions())
+def test_the_solver_hands_in_something_valid_everywhere(competition, twins, tmp_path):
+    dataset = twins(competition)
+    environment = {"DATA_DIR": str(dataset.public), "SUBMISSION_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, SCRIPTS / "solve.py"], env=environment, check=True)
+    result = validate_submission(tmp_path / "submission.csv", dataset)
+    assert result.valid, result.message()
 
 
 def test_the_solver_learns_with_packages_too(twins, tmp_path, score, sample_score):
