@@ -788,3 +788,17 @@ def test_a_replay_hands_in_the_same(attempt):
     again = attempt("mlab", "climber", replay=made.folder.run)
     assert again.submission.read_bytes() == made.submission.read_bytes()
     assert again.server.requests == []
+
+
+@pytest.mark.slow
+def test_a_script_that_takes_too_much_memory_is_only_an_observation(attempt):
+    code = "import time\nheld = []\nwhile True:\n    held.append(bytearray(b'x' * 50_000_000))\n    time.sleep(0.1)\n"
+    script = [
+        answer("Write File", {"file_name": "greedy.py", "content": code}),
+        answer("Execute Script", {"script_name": "greedy.py"}),
+        FINAL,
+    ]
+    made = attempt("mlab", script=script)
+    assert made.state.end == "completed", made.output
+    assert made.state.memory_kills == 1
+    assert "perhaps it used too much memory" in (made.logs / "agent_log" / "step_1.json").read_text()
