@@ -177,6 +177,24 @@ def test_programs_that_die_or_write_nothing(attempt):
 
 
 @pytest.mark.slow
+def test_programs_that_take_too_long_or_too_much_memory(attempt):
+    silent = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(1000)"
+    hungry = (  # more than there is only together with two children, which take less
+        "import os, time\nhold = lambda size: b'x' * size\nfor size in (600_000_000, 600_000_000):\n"
+        "    if os.fork() == 0:\n        held = hold(size)\n        time.sleep(1000)\n"
+        "held = hold(900_000_000)\ntime.sleep(1000)"
+    )
+    codes = ["import time\ntime.sleep(1000)", silent, hungry, COPY.format(metric=0.5)]
+    made = attempt("aide", script=programs(*codes), parameters={"steps": 4, "exec_timeout": 10, "num_drafts": 4})
+    assert made.state.end == "completed", made.output
+    found = nodes(made)
+    assert [node["exc_type"] for node in found] == ["TimeoutError", "TimeoutError", "RuntimeError", None]
+    assert made.state.memory_kills
+    assert "too much memory" in "".join(found[2]["_term_out"])
+    assert made.grade["valid_submission"]
+
+
+@pytest.mark.slow
 def test_reviews_alone_decide_if_asked_for(attempt):
     made = attempt(
         "aide",
@@ -218,12 +236,22 @@ def test_archives_are_unpacked_beside_links_to_read_only_data(attempt):
 
 @pytest.mark.slow
 def test_settings_reach_the_tool(attempt):
-    given = {"steps": 1, "code_temperature": 1, "feedback_temperature": -1, "system_as_user": "true"}
+    given = {
+        "steps": 1,
+        "code_temperature": 1,
+        "feedback_temperature": -1,
+        "system_as_user": "true",
+        "obfuscate": "true",
+    }
+    given |= {"tell_limits": "true"}
     made = attempt("aide", "solver", parameters=given | {"max_output_tokens": 9000, "generate_report": "true"})
     write, judge, report = (request.body for request in made.server.requests)
     assert [body.get("temperature") for body in (write, judge, report)] == [1.0, None, 1.0]
     assert [body["max_completion_tokens"] for body in (write, judge, report)] == [9000] * 3
     assert [[message["role"] for message in body["messages"]] for body in (write, judge)] == [["user"], ["user"]]
+    assert "grandmaster" not in json.dumps([write, judge])
+    assert "experienced machine-learning engineer" in write["messages"][0]["content"]
+    assert "0.0 hours and 1 programs are left." in write["messages"][0]["content"]
     assert (made.logs / "aide" / "report.md").read_text()
     config = (made.logs / "aide" / "config.yaml").read_text()
     for line in ("max_debug_depth: 20", "debug_prob: 1.0", "num_drafts: 5", "k_fold_validation: 5", "copy_data: false"):

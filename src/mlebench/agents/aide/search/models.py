@@ -13,6 +13,7 @@ from typing import Any
 from .settings import Settings
 
 DIALECTS = ("openai-chat", "openai-responses", "anthropic")
+PERSON = ("a Kaggle grandmaster", "an experienced machine-learning engineer")
 ANTHROPIC_TOKENS = 16_384  # where a limit must be named; the tool names 4,096, which cuts programs off
 
 
@@ -38,7 +39,7 @@ def wants_user(name: str, chosen: str) -> bool:
     return chosen == "true" or (chosen == "auto" and name.startswith(("o1", "gemini")))
 
 
-def asking(settings: Settings) -> Callable[..., Any]:
+def asking(settings: Settings, steps_done: Callable[[], int]) -> Callable[..., Any]:
     """What takes the place of the tool's function `query`."""
     from aide.backend import (  # pyright: ignore[reportMissingImports]
         backend_anthropic,
@@ -58,6 +59,7 @@ def asking(settings: Settings) -> Callable[..., Any]:
         **_: object,
     ) -> Any:
         spoken = dialects[model]
+        system_message = rewritten(system_message, settings, steps_done())
         if user_message is None and wants_user(model, settings.system_as_user):
             system_message, user_message = None, system_message
         said = [compile_prompt_to_md(message) if message else None for message in (system_message, user_message)]
@@ -66,6 +68,19 @@ def asking(settings: Settings) -> Callable[..., Any]:
         return module.query(*said, func_spec=func_spec, model=alias(model, spoken), **options)[0]
 
     return ask
+
+
+def rewritten(message: Any, settings: Settings, steps_done: int) -> Any:
+    """The tool's own words with what the settings want different."""
+    if not isinstance(message, dict):
+        return message
+    message = dict(message)
+    if settings.obfuscate and "Introduction" in message:
+        message["Introduction"] = message["Introduction"].replace(*PERSON)
+    if settings.tell_limits and "Instructions" in message:
+        left = f"{max(0.0, settings.left) / 3600:.1f} hours and {settings.steps - steps_done} programs are left."
+        message["Instructions"] = {**message["Instructions"], "Limits": left}
+    return message
 
 
 def _options(spoken: str, temperature: float, tokens: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import signal
@@ -47,6 +48,7 @@ def run(settings: Settings) -> int:
     """Search until all steps are made; the exit code."""
     from .tree import Search
 
+    multiprocessing.set_start_method("fork")  # as the tool expects; Python 3.14 has another default
     _seed(settings.seed)
     sys.setrecursionlimit(10_000)  # the tool copies its tree by recursion
     search = Search(settings)

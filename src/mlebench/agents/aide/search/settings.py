@@ -39,6 +39,8 @@ class Settings:
     copy_data: bool
     preprocess_data: bool
     generate_report: bool
+    obfuscate: bool
+    tell_limits: bool
     require_submission: bool
     request_timeout: float
     keep_megabytes: float
@@ -86,6 +88,9 @@ def read() -> Settings:
         copy_data=_flag("copy_data"),
         preprocess_data=_flag("preprocess_data"),
         generate_report=_flag("generate_report"),
+        obfuscate=_text("obfuscate") == "true"
+        or (_text("obfuscate") == "auto" and os.environ["COMPETITION_ID"] == "competition"),
+        tell_limits=_flag("tell_limits"),
         require_submission=_flag("require_submission"),
         request_timeout=_number("request_timeout"),
         keep_megabytes=_number("keep_megabytes"),

@@ -49,7 +49,7 @@ class Search:
         self.task = settings.logs.joinpath("task.md").read_text(encoding="utf-8")
         self.journal = Journal()
         fill_workspace(self.config, settings)
-        self.ask = agent_module.query = models.asking(settings)
+        self.ask = agent_module.query = models.asking(settings, lambda: len(self.journal))
         previews.bound(data_preview)
         self.agent = agent_module.Agent(self.task, self.config, self.journal)
         self.agent.update_data_preview = self._preview
