@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -167,3 +167,32 @@ def caveats(split: SplitStatistics) -> Iterator[str]:
             yield f"pass@{estimate.k}: over the {estimate.competitions} of {ranked} competitions with as many attempts"
     if len(split.seeds) == 1:
         yield "one seed: an error over seeds is not defined"
+
+
+def model_use(spent: Mapping[str, float]) -> str:
+    """What was used of a model, in words; empty if nothing was.
+
+    >>> model_use({"requests": 1200, "input_tokens": 5e6, "output_tokens": 2e5, "dollars": 7.5, "lost_seconds": 90})
+    '1,200 requests, 5,000,000 tokens in, 200,000 out, $7.50, 1m 30s lost to errors of the provider'
+    """
+    if not spent.get("requests"):
+        return ""
+    parts = [f"{spent['requests']:,.0f} requests, {spent['input_tokens']:,.0f} tokens in"]
+    parts.append(f"{spent['output_tokens']:,.0f} out")
+    if spent["dollars"]:
+        parts.append(f"${spent['dollars']:,.2f}")
+    if spent["lost_seconds"] >= 1:
+        parts.append(f"{duration(spent['lost_seconds'])} lost to errors of the provider")
+    return ", ".join(parts)
+
+
+def memory_kills(number: int) -> str:
+    """That children of an agent were killed; empty if none was.
+
+    >>> memory_kills(2), memory_kills(0)
+    ("2 of the agent's processes were killed: together they used more memory than allowed", '')
+    """
+    if not number:
+        return ""
+    who = "1 of the agent's processes was" if number == 1 else f"{number} of the agent's processes were"
+    return f"{who} killed: together they used more memory than allowed"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from mlebench.report import figure, formatting, statistics
+from mlebench.report import figure, formatting, over_time, statistics
 from mlebench.report.figure import Figure, Scored
 from mlebench.report.results import AttemptResult, RunResults
 
@@ -72,6 +72,7 @@ def render(results: RunResults, padded: bool = False) -> str:
         results=results,
         sections=[_section(results, competition) for competition in results.competitions],
         splits=splits,
+        moments=over_time.moments(results),
         headline=statistics.headline_split(splits),
         summary=_summary(results),
         facts=disclosure(results),
@@ -91,6 +92,11 @@ def disclosure(results: RunResults) -> list[Fact]:
     entries = {
         "agent": " ".join([run.agent, *(f"{name}={value}" for name, value in run.agent_parameters.items())]),
         "model": run.model or "none",
+        "use of the model": formatting.model_use(results.spent) or "none",
+        "budget of an attempt": _budget(run.gateway) if run.gateway else "none",
+        "tools of the provider": "allowed" if run.gateway.get("provider_tools") else "removed",
+        "replay of": run.replay or "no run",
+        "environment": run.environment or "as the agent names",
         "network": run.network,
         "sandbox": run.sandbox,
         "time limit": formatting.duration(run.time_limit_seconds),
@@ -111,6 +117,12 @@ def disclosure(results: RunResults) -> list[Fact]:
         "command": " ".join(run.command),
     }
     return [Fact(name, formatting.clean(value) if value else "not recorded") for name, value in entries.items()]
+
+
+def _budget(gateway: Mapping[str, Any]) -> str:
+    """The limits of the model's use, in words."""
+    limits = {"max_dollars": "${:,.2f}", "max_tokens": "{:,} tokens", "max_requests": "{:,} requests"}
+    return ", ".join(text.format(gateway[name]) for name, text in limits.items() if gateway.get(name)) or "no limit"
 
 
 def _summary(results: RunResults) -> str:
@@ -163,7 +175,8 @@ def _remarks(results: RunResults, competition: str) -> list[Fact]:
     remarks = []
     for attempt in results.attempts_on(competition):
         reason = attempt.grade.reason if attempt.grade and not attempt.grade.valid_submission else ""
-        remarks += [Fact(str(attempt.seed), formatting.clean(text)) for text in (reason, attempt.message) if text]
+        texts = (reason, attempt.message, formatting.memory_kills(attempt.memory_kills))
+        remarks += [Fact(str(attempt.seed), formatting.clean(text)) for text in texts if text]
     return remarks
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mlebench.files import strict
-from mlebench.report import formatting, statistics
+from mlebench.report import formatting, over_time, statistics
 from mlebench.report.results import AttemptResult, RunResults
 from mlebench.report.statistics import Estimate, SplitStatistics
 
@@ -27,6 +27,8 @@ def content(results: RunResults, padded: bool = False) -> dict[str, Any]:
             },
             "headline": headline.name if headline else None,
             "splits": {split.name: _split(split) for split in splits},
+            "model_use": results.spent,
+            "over_time": [asdict(moment) for moment in over_time.moments(results)],
             "attempts": [_attempt(results, attempt) for attempt in results.attempts],
         }
     )
@@ -44,11 +46,12 @@ def _estimate(estimate: Estimate) -> dict[str, Any]:
 
 
 def _attempt(results: RunResults, attempt: AttemptResult) -> dict[str, Any]:
-    facts = {name: value for name, value in vars(attempt).items() if name != "grade"}
+    facts = {name: value for name, value in vars(attempt).items() if name not in ("grade", "snapshots")}
     return {
         **facts,
         "counts": attempt.counts,
         "outcome": attempt.outcome,
         "synthetic": results.is_synthetic(attempt.competition),
         "grade": attempt.grade.to_dict() if attempt.grade else None,
+        "snapshots": [{"seconds": at, "grade": grade.to_dict()} for at, grade in attempt.snapshots],
     }

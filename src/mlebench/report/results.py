@@ -20,6 +20,21 @@ class AttemptResult(AttemptState):
     """One attempt as far as it got."""
 
     grade: GradeReport | None = None  # only of an attempt that ended in a way that is graded
+    snapshots: tuple[tuple[float, GradeReport], ...] = ()  # what stood there so many seconds after the start
+
+    def grade_at(self, seconds: float) -> GradeReport | None:
+        """The grade of what was in place so long after the start; None if there was nothing yet."""
+        if self.seconds is not None and self.seconds <= seconds:
+            return self.grade
+        earlier = [grade for at, grade in self.snapshots if at <= seconds]
+        return earlier[-1] if earlier else None
+
+    @property
+    def spent(self) -> dict[str, float]:
+        """Requests, tokens, dollars and lost seconds of the model, with those of tries that did not count."""
+        uses = [self.model_use, *self.earlier_model_use]
+        names = ("requests", "input_tokens", "output_tokens", "dollars", "lost_seconds")
+        return {name: sum(use.get(name, 0) for use in uses) for name in names}
 
     @property
     def counts(self) -> bool:
@@ -137,6 +152,12 @@ class RunResults:
         return "synthetic" in self.sources_of(competition_id)
 
     @property
+    def spent(self) -> dict[str, float]:
+        """What all attempts used of the model."""
+        each = [attempt.spent for attempt in self.attempts]
+        return {name: sum(spent[name] for spent in each) for name in each[0]} if each else {}
+
+    @property
     def synthetic(self) -> bool:
         """Whether any data of the run are made up."""
         return any(map(self.is_synthetic, self.competitions))
@@ -166,7 +187,18 @@ def _found(folder: Path) -> Iterator[tuple[str, int]]:
 def _attempt(run: Path, competition: str, seed: int) -> AttemptResult:
     folder = AttemptFolder(run, competition, seed)
     state = folder.state()
-    return AttemptResult(**vars(state), grade=_grade(folder) if _is_graded(state) else None)
+    if not _is_graded(state):
+        return AttemptResult(**vars(state))
+    return AttemptResult(**vars(state), grade=_grade(folder.grade_path, competition), snapshots=_snapshots(folder))
+
+
+def _snapshots(folder: AttemptFolder) -> tuple[tuple[float, GradeReport], ...]:
+    found = []
+    for path in sorted((folder.path / "snapshots").glob("*/grade.json")):
+        grade = _grade(path, folder.competition_id)
+        if grade is not None and path.parent.name.isdecimal():
+            found.append((float(path.parent.name), grade))
+    return tuple(found)
 
 
 def _is_graded(state: AttemptState) -> bool:
@@ -175,9 +207,8 @@ def _is_graded(state: AttemptState) -> bool:
     return state.state == "finished" and known is not None and known.graded
 
 
-def _grade(folder: AttemptFolder) -> GradeReport | None:
+def _grade(path: Path, competition: str) -> GradeReport | None:
     """What grade.json says; None if there is none yet."""
-    path = folder.grade_path
     try:
         grade = GradeReport.from_dict(read_object(path))
     except FileNotFoundError:
@@ -186,8 +217,8 @@ def _grade(folder: AttemptFolder) -> GradeReport | None:
         raise unreadable(path, f"the key {error} is missing") from error
     except (TypeError, ValueError) as error:
         raise unreadable(path, error) from error
-    if grade.competition_id != folder.competition_id:
-        raise unreadable(path, f"it grades {grade.competition_id}, and lies with attempts on {folder.competition_id}")
+    if grade.competition_id != competition:
+        raise unreadable(path, f"it grades {grade.competition_id}, and lies with attempts on {competition}")
     return grade
 
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mlebench.report import formatting as show
-from mlebench.report import statistics
+from mlebench.report import over_time, statistics
 from mlebench.report.results import AttemptResult, RunResults
 from mlebench.report.statistics import SplitStatistics
 
@@ -39,6 +39,12 @@ def render(results: RunResults, console: Console, padded: bool = False) -> None:
         for line in _remarks(results, competition):
             console.print(Padding(line, (0, 0, 0, 4)))
     splits = statistics.by_split(results, padded)
+    if told := show.model_use(results.spent):
+        console.print(Text(f"\nModel {show.clean(str(results.run.model))}: {told}"))
+    if when := over_time.moments(results):
+        console.print()
+        console.print(_heading("Had the attempts ended earlier, in percent", results.synthetic))
+        console.print(_over_time(when))
     if not splits:
         console.print("The run has no attempts.")
         return
@@ -113,10 +119,20 @@ def _remarks(results: RunResults, competition: str) -> Iterator[Text]:
     """Why a submission is not valid, and what else is to be said about an attempt; shortened."""
     for attempt in results.attempts_on(competition):
         reason = attempt.grade.reason if attempt.grade and not attempt.grade.valid_submission else ""
-        for text in (reason, attempt.message):
+        for text in (reason, attempt.message, show.memory_kills(attempt.memory_kills)):
             if text:
                 line = show.shorten(show.clean(text), REASON_LENGTH)
                 yield Text(f"seed {attempt.seed}: {line}", style="dim", overflow="fold")
+
+
+def _over_time(moments: list[over_time.Moment]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1))
+    for name in ("after", "any medal", "valid submission"):
+        table.add_column(name, justify="right")
+    for moment in moments:
+        shares = (show.percent(share, sign=False) for share in (moment.any_medal, moment.valid))
+        table.add_row(show.duration(moment.seconds), *shares)
+    return table
 
 
 def _totals(splits: list[SplitStatistics]) -> Table:
