@@ -6,7 +6,6 @@ import re
 import signal
 import sys
 import time
-from pathlib import Path
 
 import psutil
 import pytest
@@ -189,18 +188,3 @@ def test_the_longest_command_leaves_time_for_last_words():
     assert Clock(36000).for_command(1e9) == pytest.approx(36000 - 120, abs=30)
     assert Clock(60).for_command(1e9) == pytest.approx(57, abs=30)
     assert Clock(0).for_command(1e9) == 1
-
-
-def test_the_locks_agree_with_the_bases():
-    """What stands in two locks must be of one version, or an environment can't be made."""
-    agents = Path(shell.__file__).parents[2]
-    base = _pins(agents.parent / "environments" / "standard.lock")
-    for name in ("aide", "mini"):
-        pins = _pins(agents / name / "requirements.lock")
-        assert pins
-        assert {line for line in pins if line.split("==")[0] in {each.split("==")[0] for each in base}} <= base
-
-
-def _pins(lock):
-    lines = lock.read_text().splitlines()
-    return {line.split(";")[0].strip() for line in lines if re.match(r"[a-z0-9].*==", line, re.IGNORECASE)}
