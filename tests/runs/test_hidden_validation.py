@@ -47,6 +47,13 @@ def texts(path):
     return read_csv(path, dtype=str, keep_default_na=False)
 
 
+@pytest.fixture
+def own(twins, tmp_path):
+    """A copy of a twin whose public files can be added to."""
+    shutil.copytree(twins("spaceship-titanic").home, tmp_path / "data" / "spaceship-titanic")
+    return Dataset(catalog.get("spaceship-titanic"), tmp_path / "data")
+
+
 @pytest.mark.parametrize("competition_id", POSSIBLE)
 def test_what_is_held_back(competition_id, twins, tmp_path):
     dataset = twins(competition_id)
@@ -60,6 +67,7 @@ def test_what_is_held_back(competition_id, twins, tmp_path):
     assert len(rows) == facts["held_back_rows"] == -(-len(whole) // 5)
     assert not set(stays[row_id]) & set(rows[row_id])
     assert set(stays[row_id]) | set(rows[row_id]) == set(whole[row_id])
+    assert list(texts(held_back.dataset.private / dataset.competition.answers_file)[row_id]) == list(rows[row_id])
     pd.testing.assert_frame_equal(stays, whole[whole[row_id].isin(stays[row_id])].reset_index(drop=True))
     assert not set(rows.columns) & set(dataset.competition.schema.names[1:])
     test = dataset.public / "test.csv"
@@ -84,6 +92,16 @@ def test_rows_that_the_test_keeps_together_stay_together(twins, tmp_path):
     files = held_back.home_files
     stays, rows = read_csv(files["data/train.csv"]), read_csv(files["held_back"] / "rows.csv")
     assert not set(stays["breath_id"]) & set(rows["breath_id"])
+    assert all(steps.is_monotonic_increasing for _, steps in rows.groupby("breath_id")["time_step"])
+
+
+def test_the_order_of_the_rows_tells_nothing(own, tmp_path):
+    train = texts(own.public / "train.csv").sort_values("Transported", kind="stable")
+    train.to_csv(own.public / "train.csv", index=False)
+    rows = texts(hold_back(tmp_path / "run", own, 0.5).home_files["held_back"] / "rows.csv")
+    labels = rows["PassengerId"].map(dict(zip(train["PassengerId"], train["Transported"], strict=True)))
+    changes = (labels != labels.shift()).sum()
+    assert changes > len(labels) / 4
 
 
 def test_the_same_rows_every_time(twins, tmp_path):
@@ -97,13 +115,6 @@ def test_the_same_rows_every_time(twins, tmp_path):
 
 
 # --- other files that might tell the labels
-
-
-@pytest.fixture
-def own(twins, tmp_path):
-    """A copy of a twin whose public files can be added to."""
-    shutil.copytree(twins("spaceship-titanic").home, tmp_path / "data" / "spaceship-titanic")
-    return Dataset(catalog.get("spaceship-titanic"), tmp_path / "data")
 
 
 def add(path, content):

@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -116,6 +117,8 @@ def hold_back(run: Path, dataset: Dataset, share: float) -> HeldBack:
                 work.chmod(0o755)
                 _build(work, dataset, share)
                 work.rename(folder)
+            except (ValueError, KeyError, BadZipFile) as error:
+                raise NotPossible(f"its files can't be read: {error!r}") from error
             finally:
                 shutil.rmtree(work, ignore_errors=True)
     return HeldBack(folder, competition, read_object(folder / "facts.json")["table"])
@@ -291,7 +294,10 @@ def _test_table(dataset: Dataset) -> Path | None:
 
 
 def _rows_to_hold_back(plan: _Plan, share: float) -> tuple[np.ndarray, str | None]:
-    """The numbers of the rows, ascending, and the column that keeps rows together, if the test is divided so."""
+    """The numbers of the rows, and the column that keeps rows together, if the test is divided so.
+
+    In random order, but for rows that belong together: a table may be sorted by its labels.
+    """
     group = _group(plan)
     try:
         if group is None:
@@ -302,7 +308,7 @@ def _rows_to_hold_back(plan: _Plan, share: float) -> tuple[np.ndarray, str | Non
         raise NotPossible(str(error)) from error
     if count < MIN_ROWS:
         raise NotPossible(f"only {count} of {len(plan.train)} training rows would be held back, at least {MIN_ROWS}")
-    return np.sort(order[:count]), group
+    return order[:count], group
 
 
 def _group(plan: _Plan) -> str | None:
