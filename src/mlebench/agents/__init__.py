@@ -82,6 +82,11 @@ class Agent:
         """Whether it ships with mlebench. Others run without a sandbox only if the user asks for that."""
         return self.folder.parent == BUILT_IN
 
+    @property
+    def reference(self) -> str:
+        """How `get` finds it again."""
+        return self.id if self.built_in else str(self.folder)
+
     def software_for(self, base: str | None) -> Software | None:
         """What it runs in, with the packages of `base` instead of those it names, if `base` is given."""
         return with_base(self.software, base)
@@ -151,8 +156,12 @@ def get(name_or_path: str | Path) -> Agent:
     folder = Path(name_or_path).expanduser()
     if (folder / "agent.toml").is_file():
         return load_agent(folder)
+    from mlebench.agents import v1_folder
+
+    if written_for_v1 := v1_folder.load(name):
+        return written_for_v1
     if folder.is_dir():
-        raise UsageError(f"the folder {folder} is no agent: it has no agent.toml")
+        raise UsageError(f"the folder {folder} is no agent: it has neither an agent.toml nor a config.yaml")
     similar = difflib.get_close_matches(name, known, n=1)
     hint = f' Did you mean "{similar[0]}"?' if similar else ""
     raise UsageError(

@@ -50,8 +50,10 @@ def find(software: Software | None, sandbox: str) -> Environment:
     """
     if software is None:
         return _this_python()
-    from mlebench.environments import folders, images
+    from mlebench.environments import dockerfiles, folders, images
 
+    if isinstance(software, dockerfiles.DockerfileSoftware):
+        return software.find(sandbox)
     image = images.find(software) if uses_images(sandbox) else None
     return image or folders.find(software)
 
@@ -74,8 +76,10 @@ def build(
         raise UsageError("--base-image is for --sandbox docker: other sandboxes use no image")
     if software is None:
         return _this_python()
-    from mlebench.environments import folders, images
+    from mlebench.environments import dockerfiles, folders, images
 
+    if isinstance(software, dockerfiles.DockerfileSoftware):
+        return software.build(sandbox, say, force, base_image)
     if uses_images(sandbox):
         return images.build(software, say, force, base_image)
     return folders.build(software, say, force)

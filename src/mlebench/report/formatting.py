@@ -196,3 +196,15 @@ def memory_kills(number: int) -> str:
         return ""
     who = "1 of the agent's processes was" if number == 1 else f"{number} of the agent's processes were"
     return f"{who} killed: together they used more memory than allowed"
+
+
+def thousands(number: float) -> str:
+    """A large number in few signs.
+
+    >>> thousands(950), thousands(12919), thousands(3_400_000)
+    ('950', '12.9k', '3.4M')
+    """
+    for size, sign in ((1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.1f}{sign}"
+    return f"{number:.0f}"

@@ -95,7 +95,7 @@ def plan_run(
     config = RunConfig(
         id=run_id,
         created=created.isoformat(timespec="seconds"),
-        agent=chosen.id if chosen.built_in else str(chosen.folder),
+        agent=chosen.reference,
         agent_parameters=agent_parameters or {},
         competitions=[competition.id for competition in competitions],
         competition_folders=sorted({str(c.folder.absolute().parent) for c in competitions if not c.is_built_in}),
