@@ -278,6 +278,14 @@ def test_models_of_known_families_are_asked_through_the_gateway(attempt, model, 
 
 
 @pytest.mark.slow
+def test_another_model_reviews(attempt):
+    engineer = programs(COPY.format(metric=0.5))
+    made = attempt("aide", "writer", script=engineer, parameters={"steps": 1, "feedback_model": "scripted/judge"})
+    assert made.state.end == "completed", made.output
+    assert [request.request.model for request in made.server.requests] == ["writer", "judge"]
+
+
+@pytest.mark.slow
 def test_faults_of_the_model_are_survived(attempt):
     faults = {2: Fault.error(400, "The request is too long."), 3: Fault.rate_limit(0.1), 5: Fault.disconnect()}
     made = attempt("aide", "solver", faults=faults, parameters={"steps": 2})
