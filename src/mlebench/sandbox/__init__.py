@@ -16,11 +16,16 @@ from mlebench.errors import UsageError
 SANDBOXES = {
     "bubblewrap": "mlebench.sandbox.bubblewrap:Bubblewrap",
     "docker": "mlebench.sandbox.docker:Docker",
+    "apptainer": "mlebench.sandbox.apptainer:Apptainer",
     "none": "mlebench.sandbox.unsandboxed:Unsandboxed",
 }
 
 VARIANTS = ("docker",)  # that take a word more, after a colon
-PREFERENCE = ("bubblewrap", "docker")  # of those that isolate: the quickest and the least in need of others first
+PREFERENCE = (
+    "bubblewrap",
+    "docker",
+    "apptainer",
+)  # of those that isolate: the quickest and the least in need of others first
 
 
 @dataclass(frozen=True)

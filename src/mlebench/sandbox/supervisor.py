@@ -13,12 +13,14 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from mlebench.sandbox.processes import descendants, processes, send
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PAUSE = 0.2
+STOP_SECONDS = 60
 
 
 class _Stopped(Exception):
@@ -49,6 +51,27 @@ def main(parent: int, ready: int, command: Sequence[str]) -> int:
         kill_all(child)
     assert child is not None
     return child.returncode if child.returncode >= 0 else 128 - child.returncode
+
+
+def supervised_by_us(ready: int) -> list[str]:
+    """The beginning of a command line that supervises the rest of it for this process; `ready` must be passed to it.
+
+    Isolated from the environment (-I), which is the agent's.
+    """
+    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); "
+    code += "from mlebench.sandbox import supervisor; "
+    code += f"sys.exit(supervisor.main({os.getpid()}, {ready}, sys.argv[1:]))"
+    return [sys.executable, "-I", "-c", code]
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Have a supervisor kill everything."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 def _stop(*_: object) -> None:

@@ -16,7 +16,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mlebench.sandbox import Limits, Observer, Outcome, World
-from mlebench.sandbox.watch import FOLDERS, KILL_SECONDS, Watched, environment, scratch_folder, watch
+from mlebench.sandbox.supervisor import stop, supervised_by_us
+from mlebench.sandbox.watch import FOLDERS, Watched, environment, scratch_folder, watch
 
 HERE = Path(__file__).parent
 
@@ -52,7 +53,7 @@ class Unsandboxed:
             ready, say_ready = os.pipe()
             try:
                 process = subprocess.Popen(
-                    [*_supervisor(say_ready), *_relay(world, limits, say_ready), *_rewritten(command, world)],
+                    [*supervised_by_us(say_ready), *_relay(world, limits, say_ready), *_rewritten(command, world)],
                     cwd=world.code,
                     env=_environment(world, scratch),
                     stdin=subprocess.DEVNULL,
@@ -66,25 +67,8 @@ class Unsandboxed:
                 raise
             finally:
                 os.close(say_ready)
-            watched = Watched(process, ready, writable, lambda: _stop(process), generations=2)
+            watched = Watched(process, ready, writable, lambda: stop(process), generations=2)
             return watch(watched, limits, output, world.warning_signal, observer)
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Have the supervisor kill everything."""
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(KILL_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-
-
-def _supervisor(ready: int) -> list[str]:
-    """Isolated from the environment (-I), which is the agent's."""
-    code = f"import sys; sys.path.insert(0, {str(HERE.parents[1])!r}); from mlebench.sandbox import supervisor; "
-    code += f"sys.exit(supervisor.main({os.getpid()}, {ready}, sys.argv[1:]))"
-    return [sys.executable, "-I", "-c", code]
 
 
 def _relay(world: World, limits: Limits, ready: int) -> list[str]:

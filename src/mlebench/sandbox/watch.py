@@ -276,7 +276,7 @@ def _require_ready(ready: int, output: Path) -> None:
         said = os.read(ready, 16)
     except BlockingIOError:
         said = b""
-    if said != b"ready":
+    if not said.startswith(b"ready"):
         with output.open("rb") as file:
             tail = file.read(2000).decode(errors="replace").strip()
         raise SandboxError(f"the sandbox could not be set up: {tail or 'it ended without a word'}")
