@@ -83,7 +83,7 @@ def test_missing_packages_are_named(own):
 def test_unknown_agent_suggests_a_similar_one(tmp_path):
     with pytest.raises(UsageError, match='Did you mean "sample"'):
         agents.get("smaple")
-    with pytest.raises(UsageError, match=r"has no agent\.toml"):
+    with pytest.raises(UsageError, match=r"has neither an agent\.toml"):
         agents.get(tmp_path)
 
 

@@ -190,7 +190,8 @@ def _tail(path: Path, lines: int | None, goes_on: Callable[[], bool]) -> Iterato
 def stop(run_name: str, competition_id: str | None, seed: int | None, runs_dir: Path | None) -> None:
     """Stop RUN, or one attempt of it, cleanly.
 
-    Agents get SIGTERM, and what they were doing is done again on resume. The runner may be on another machine that shares the folder; it looks for the request about twice a second.
+    Agents get SIGTERM, and what they were doing is done again on resume. The runner may be on another machine that
+    shares the folder; it looks for the request about twice a second.
     """
     from mlebench.runs.runner import is_running, stop_path
     from mlebench.runs.store import AttemptFolder, attempts, read_config
