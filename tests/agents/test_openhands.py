@@ -61,7 +61,7 @@ def test_what_the_model_is_told(attempt):
     description = prompt.rpartition("description.md\n")[2].strip()
     assert said_by_user(made) == [prompt]
     for recorded in made.server.requests:
-        assert recorded.request.dialect == "chat"
+        assert recorded.request.dialect == "openai-chat"
         assert recorded.request.text.count(description) == 1
         assert recorded.request.text.count("- Time: 3 min") == 1
         assert "temperature" not in recorded.body
@@ -167,8 +167,8 @@ def test_failures_of_the_provider_are_not_seen(attempt):
     assert made.state.model_use["failed_tries"] == 3
 
 
-def test_a_model_that_does_not_exist_is_an_error_of_the_agents(attempt):
-    made = attempt("openhands", script=[Fault.error(404, "The model does not exist")])
+def test_a_request_that_the_model_refuses_is_an_error_of_the_agents(attempt):
+    made = attempt("openhands", script=[Fault.error(400, "No tools, please")])
     assert made.state.end == "agent-error", made.output
     assert made.state.exit_code == 1
     assert "OpenHands after 0 steps: failed" in made.output

@@ -84,14 +84,17 @@ def model(environment: Mapping[str, str]) -> LLM:
     if dialect == "auto":
         dialect = "anthropic" if "claude" in name.lower() else ""  # "": the SDK picks one of OpenAI's two
     family = "anthropic" if dialect == "anthropic" else "openai"
-    temperature = environment["AGENT_TEMPERATURE"]
+    temperature, effort = environment["AGENT_TEMPERATURE"], environment["AGENT_REASONING_EFFORT"]
+    # What is asked for is sent; else the SDK would leave it out for names that it doesn't know.
+    asked = {"supports_sampling_params": bool(temperature), "supports_reasoning_effort": bool(effort)}
     return LLM(
         model=f"{family}/{name}",
         base_url=environment[f"{family.upper()}_BASE_URL"],
         api_key=environment[f"{family.upper()}_API_KEY"],
         api_mode={"openai-chat": "chat", "openai-responses": "responses"}.get(dialect, "auto"),
         temperature=float(temperature) if temperature else None,
-        reasoning_effort=environment["AGENT_REASONING_EFFORT"] or None,
+        reasoning_effort=effort or None,
+        capability_overrides={capability: True for capability, wanted in asked.items() if wanted},
         max_output_tokens=int(environment["AGENT_MAX_OUTPUT_TOKENS"]) or None,
         num_retries=int(environment["AGENT_NUM_RETRIES"]),
         timeout=3600,  # an answer may be long in coming while a provider's failures are waited out
