@@ -79,6 +79,29 @@ def test_an_untouched_run_is_complete(run):
     assert file_sha256(run / PROOF) in result.notes[0]
 
 
+def test_a_run_whose_grader_failed_at_first(tmp_path):
+    answers = tmp_path / "data" / IDS[0] / "prepared" / "private" / "test.csv"
+    prepare(Dataset(catalog.get(IDS[0]), tmp_path / "data"), Synthetic(rows=60))
+    hidden = answers.rename(tmp_path / "hidden.csv")
+    run, _ = plan_run(
+        agent="sample",
+        competitions=[catalog.get(IDS[0])],
+        data_dir=tmp_path / "data",
+        runs_dir=tmp_path,
+        time_limit_seconds=60,
+        sandbox=SANDBOX,
+        name="r",
+    )
+    assert not execute(run, lambda _: None)
+    assert seal_run(run) is None
+    assert verify(run).to_come == [FIRST]
+    hidden.rename(answers)
+    assert execute(run, lambda _: None)
+    state = json.loads((run / FIRST / "attempt.json").read_text())
+    assert state["finished"] <= state["seal"]["sealed"]
+    assert verify(run, regrade=True).complete
+
+
 def test_going_on_with_a_finished_run_changes_nothing(run):
     before = (run / PROOF).read_bytes()
     edit(run / FIRST / "attempt.json", end="timeout")

@@ -383,7 +383,7 @@ def _dataset(config: RunConfig, competition_id: str) -> Dataset:
 
 
 def _finished(state: AttemptState, end: str, message: str) -> AttemptState:
-    return replace(state, state="finished", end=end, message=message, finished=_now())
+    return replace(state, state="finished", end=end, message=message, finished=state.finished or _now())
 
 
 def _now() -> str:
