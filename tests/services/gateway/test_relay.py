@@ -1,10 +1,13 @@
 """Calls that go well, in each dialect, over the gateway's true Unix socket; and requests that are none."""
 
+import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+
+from mlebench.services.gateway.requests import Room
 
 CHAT = {"model": "solver", "messages": [{"role": "user", "content": "Hi"}]}
 MESSAGE = {"model": "solver", "max_tokens": 10, "messages": [{"role": "user", "content": "Hi"}]}
@@ -269,6 +272,26 @@ def test_requests_of_many_parts_are_refused_before_they_are_read(start, upstream
     assert not upstream.seen
 
 
+def test_room_is_given_when_there_is_enough():
+    most = used = 0
+
+    async def take(room, size):
+        nonlocal most, used
+        async with room.taken(size):
+            used += size
+            most = max(most, used)
+            await asyncio.sleep(0.01)
+            used -= size
+
+    async def all_at_once():
+        room = Room(10)
+        await asyncio.gather(*(take(room, size) for size in (4, 10, 4, 7, 3, 1, 10)))
+
+    asyncio.run(all_at_once())
+    assert (most, used) == (10, 0)
+
+
+@pytest.mark.slow
 def test_large_requests_at_once_wait_for_room(start, upstream):
     """Together they are larger than what is read at a time; none is refused."""
     body = {"model": "solver", "messages": [{"role": "user", "content": "x" * (20 << 20)}]}
