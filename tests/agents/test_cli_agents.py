@@ -256,6 +256,18 @@ def test_a_budget_that_is_spent_in_mid_run(attempt, built, agent):
 
 @pytest.mark.slow
 @every_agent
+def test_a_recorded_attempt_can_be_played_again(attempt, built, agent):
+    built(agent)
+    made = attempt(agent)
+    again = attempt(agent, replay=made.folder.run)
+    assert again.state.end == "completed", again.output
+    assert again.server.requests == []
+    assert again.state.model_use["replayed"] + again.state.model_use["replayed_next"] >= 5
+    assert again.submission.read_bytes() == made.submission.read_bytes()
+
+
+@pytest.mark.slow
+@every_agent
 def test_a_deadline(attempt, built, agent):
     built(agent)
     made = attempt(agent, "looper", seconds=25)

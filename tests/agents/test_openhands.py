@@ -155,6 +155,14 @@ def test_a_budget_that_is_spent_in_mid_run(attempt):
     assert "after 3 steps: the model was refused" in made.output
 
 
+def test_a_recorded_attempt_can_be_played_again(attempt):
+    made = attempt("openhands")
+    again = attempt("openhands", replay=made.folder.run)
+    assert again.state.end == "completed", again.output
+    assert again.server.requests == []
+    assert again.submission.read_bytes() == made.submission.read_bytes()
+
+
 def test_a_malformed_tool_call_is_survived(attempt):
     made = attempt("openhands", "fumbler")
     assert made.state.end == "completed", made.output
