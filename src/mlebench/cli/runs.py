@@ -71,6 +71,11 @@ def runs_dir_option(command: click.decorators.FC) -> click.decorators.FC:
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens, in and out, that an attempt may use.")
 @click.option("--max-requests", type=click.IntRange(min=1), help="Requests to the model that an attempt may make.")
 @click.option(
+    "--patience",
+    type=Duration(),
+    help="How long errors of the provider are waited out. Default: 1h; then gateway-error.",
+)
+@click.option(
     "--provider-tools", is_flag=True, help="Allow tools that the model's provider runs, such as web search. Recorded."
 )
 @click.option("--replay", metavar="RUN", help="Answer from what the model said in RUN, whose plan is the default.")
@@ -130,6 +135,7 @@ def run(
     max_dollars: float | None,
     max_tokens: int | None,
     max_requests: int | None,
+    patience: float | None,
     provider_tools: bool,
     replay: str | None,
     environment: str | None,
@@ -206,6 +212,7 @@ def run(
                 "max_tokens": max_tokens,
                 "max_requests": max_requests,
                 "provider_tools": provider_tools,
+                **({} if patience is None else {"patience_seconds": patience}),
             },
             replay=recorded,
             environment=environment,
