@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -25,7 +26,7 @@ def hardware() -> dict[str, object]:
     return {
         "cpus": len(available_cpus()),
         "memory_bytes": psutil.virtual_memory().total,
-        "gpus": gpus(),
+        "gpus": list(gpus()),
         "machine": f"{platform.system()} {platform.machine()}",
     }
 
@@ -41,17 +42,18 @@ def disk_share(folder: Path, workers: int) -> int:
     return shutil.disk_usage(existing).free * 9 // 10 // workers
 
 
-def gpus() -> list[str]:
-    """Names of the GPUs that nvidia-smi sees; empty without it."""
+@cache
+def gpus() -> tuple[str, ...]:
+    """Names of the GPUs that nvidia-smi sees, which takes it a second; empty without it."""
     program = shutil.which("nvidia-smi")
     if program is None:
-        return []
+        return ()
     query = [program, "--query-gpu=name", "--format=csv,noheader"]
     try:
         found = subprocess.run(query, capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError):
-        return []
-    return [line.strip() for line in found.stdout.splitlines() if line.strip()]
+        return ()
+    return tuple(line.strip() for line in found.stdout.splitlines() if line.strip())
 
 
 def gpu_uuids(gpus: Sequence[int]) -> list[str]:
