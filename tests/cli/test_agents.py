@@ -74,6 +74,8 @@ def test_show_on_another_base(mlebench):
     facts = json.loads(mlebench("agents", "show", "sample", "--environment", "light", "--json").stdout)
     assert facts["software"] == {"base": "light"}
     assert facts["environment"] == "not built"
+    text = mlebench("agents", "show", "sample", "--environment", "light").stdout
+    assert '"mlebench agents build sample --environment light" does it' in text
     assert facts["command"] == ["python", "/home/agent/main.py"]
 
 

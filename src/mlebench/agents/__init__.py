@@ -89,7 +89,7 @@ class Agent:
 
     def software_for(self, base: str | None) -> Software | None:
         """What it runs in, with the packages of `base` instead of those it names, if `base` is given."""
-        return with_base(self.software, base)
+        return with_base(self.software, base, self.id if self.built_in else str(self.folder))
 
     def models(self, given: Mapping[str, ParameterValue] | None = None) -> list[str]:
         """The models that its parameters name, beside the run's own."""

@@ -177,7 +177,9 @@ def _details(agent: Agent, base: str | None) -> dict[str, Any]:
         "dialects": agent.dialects,
         "warning_signal": agent.warning_signal,
         "packages": agent.packages,
-        "software": None if software is None else {k: v for k, v in asdict(software).items() if v and k != "agent"},
+        "software": None
+        if software is None
+        else {k: v for k, v in asdict(software).items() if v and k not in ("agent", "option")},
         "parameters": [asdict(parameter) for parameter in agent.parameters],
     }
 

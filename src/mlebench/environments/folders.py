@@ -123,7 +123,7 @@ def find(software: Software) -> Environment:
     if not planned.is_built():
         raise UsageError(
             f"the environment {planned.digest} of the agent {software.agent} is not built: "
-            f'"mlebench agents build {software.agent}" does it'
+            f'"mlebench agents build {software.agent}{software.option}" does it'
         )
     return planned.environment
 
@@ -185,7 +185,8 @@ def _fill(planned: Plan, base: Plan | None, steps: Steps) -> None:
     executable = planned.interpreter.executable if planned.interpreter else "/usr/bin/python3"
     python = VirtualEnvironment(folder / "python", steps, planned.root.tree if planned.root else None)
     python.make(executable, base.folder / "python" if base else None)
-    python.require_version(software.python or OLDEST)
+    if planned.root is not None:
+        python.require_version(software.python or OLDEST)
     constraints = ["-c", str(base_files(software.base)[1])] if software.base else []
     if software.base and base is None:
         python.install(f'installing the base "{software.base}"', "-r", str(base_files(software.base)[0]), *constraints)

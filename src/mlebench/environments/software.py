@@ -24,6 +24,7 @@ class Software:
     root: str | None = None  # the Debian release of a root of its own, where the host has no such Python
     root_packages: tuple[str, ...] = ()  # Debian packages of that root, or of an image
     agent: str = field(default="NAME", compare=False)  # how `mlebench agents build` names it
+    option: str = field(default="", compare=False)  # and what else that must be told
 
     @classmethod
     def parse(cls, table: Mapping[str, Any], folder: Path) -> Software:
@@ -57,9 +58,11 @@ class Software:
         )
 
 
-def with_base(software: Software | None, base: str | None) -> Software | None:
+def with_base(software: Software | None, base: str | None, agent: str = "NAME") -> Software | None:
     """`software` on another base, as `--environment` asks for; None for `base` changes nothing."""
-    return software if base is None else replace(software or Software(), base=base)
+    if base is None:
+        return software
+    return replace(software or Software(agent=agent), base=base, option=f" --environment {base}")
 
 
 _TYPES = {

@@ -51,7 +51,7 @@ class VirtualEnvironment:
             self._run("", [self._python, "-I", "-m", "pip", "install", "--no-compile", GOOD_PIP])
 
     def require_version(self, versions: str) -> None:
-        """Raise BuildError if its Python does not suit; that of a root is known only when it runs."""
+        """Raise BuildError if its Python, that of a root, does not suit: it is known only now that it runs."""
         from packaging.specifiers import SpecifierSet
 
         version, _ = self.listing()
