@@ -1,11 +1,19 @@
 """What a provider must not do for a model in a sandbox, dialect by dialect."""
 
 import copy
+import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.responses import JSONResponse
 
+from mlebench.services.gateway.answers import Answer, judge
+from mlebench.services.gateway.dialects import Route
 from mlebench.services.gateway.policy import Refused, clean
+from mlebench.services.gateway.replay import request_key, request_shape
+from mlebench.services.gateway.upstreams import DIALECTS
+from mlebench.services.gateway.usage import tokens_of
 
 FUNCTION = {"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}
 FLAT = {"type": "function", "name": "bash", "parameters": {}}
@@ -260,3 +268,53 @@ def test_an_item_that_is_gone_is_the_agents_matter(start, upstream):
     with start() as running:
         assert running.post("/v1/responses", {"model": "solver", "input": "Hi"}).status_code == 404
     assert running.verdict is None
+
+
+WORDS = (
+    *(
+        "model",
+        "messages",
+        "input",
+        "contents",
+        "parts",
+        "content",
+        "tools",
+        "tool",
+        "type",
+        "function",
+        "name",
+        "source",
+    ),
+    *("tool_choice", "image_url", "url", "file", "system", "usage", "error", "response", "item", "choices", "message"),
+    *("usageMetadata", "candidates", "functionResponse", "output", "definition", "tool_addition", "namespace", "shell"),
+    *("environment", "allowed_tools", "previous_response_id", "functionDeclarations", "code", "finish_reason", "id"),
+)
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.sampled_from(WORDS)
+    | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=5),
+    max_leaves=25,
+)
+
+
+@given(st.sampled_from(DIALECTS), st.dictionaries(st.sampled_from(WORDS), VALUES, max_size=6), st.booleans())
+def test_no_request_or_answer_is_too_odd(dialect, document, stream):
+    """Whatever JSON says, it is cleaned or refused, told apart from others, judged and counted."""
+    route = Route(dialect, "call")
+    key = request_key(route, stream, "m", document), request_shape(route, stream, "m", document)
+    body = f"data: {json.dumps(document)}\n\n" if stream else json.dumps(document)
+    judgement = judge(Answer(200, {}, body.encode()), route, stream)
+    assert judgement.action in ("deliver", "retry")
+    tokens_of(dialect, judgement.documents)
+    try:
+        clean(dialect, document)
+    except Refused:
+        return
+    again = copy.deepcopy(document)
+    assert clean(dialect, again) == []
+    assert again == document
+    assert len(set(key)) == 2

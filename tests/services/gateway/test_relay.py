@@ -62,11 +62,14 @@ def test_embeddings(start):
     assert (running.use.input_tokens, running.use.output_tokens) == (100, 0)
 
 
-def test_counting_tokens_costs_none(start):
+def test_counting_tokens_costs_none(start, upstream):
     with start() as running:
         assert running.post("/v1/messages/count_tokens", MESSAGE).json() == {"input_tokens": 7}
         assert running.post("/v1beta/models/solver:countTokens", GENERATE).json() == {"totalTokens": 7}
-    assert (running.use.requests, running.use.total_tokens, running.use.usage_unknown) == (2, 0, 0)
+        whole = {"generateContentRequest": {"model": "models/gw-helper", **GENERATE}}
+        assert running.post("/v1beta/models/gw-helper:countTokens", whole).json() == {"totalTokens": 7}
+    assert (running.use.requests, running.use.total_tokens, running.use.usage_unknown) == (3, 0, 0)
+    assert upstream.seen[2].body["generateContentRequest"]["model"] == "models/small-1"
 
 
 def test_a_google_stream_without_events(start, upstream):

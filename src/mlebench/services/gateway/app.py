@@ -192,6 +192,9 @@ class Gateway:
         """The body for the upstream, and whether it asks for an event that the client didn't ask for."""
         body = prepared.body
         if route.dialect == "google":
+            inner = body.get("generateContentRequest")  # what countTokens may count instead
+            if isinstance(inner, dict) and "model" in inner:
+                inner["model"] = f"models/{prepared.model.name}"
             return body, False
         body["model"] = prepared.model.name
         counted = route.dialect in ("openai-chat", "openai-completions") and prepared.stream

@@ -23,11 +23,14 @@ GOOGLE_CLIENT_TOOLS = ("functiondeclarations", "computeruse")
 # Further ways in which providers offer the web, other models or other prices.
 REMOVED_KEYS: Mapping[str, frozenset[str]] = {
     "openai-chat": frozenset(
-        ("web_search_options", "plugins", "search_parameters", "enable_search", "models", "route", "service_tier")
+        (
+            *("web_search_options", "search_parameters", "enable_search"),
+            *("plugins", "preset", "models", "route", "service_tier"),
+        )
     ),
-    "openai-completions": frozenset(("plugins", "models", "route", "service_tier")),
+    "openai-completions": frozenset(("plugins", "preset", "models", "route", "service_tier")),
     "openai-embeddings": frozenset(("models", "route")),
-    "openai-responses": frozenset(("plugins", "models", "route", "service_tier")),
+    "openai-responses": frozenset(("plugins", "preset", "models", "route", "service_tier")),
     "anthropic": frozenset(
         ("mcp_servers", "container", "fallbacks", "fallback_credit_token", "service_tier", "speed", "thread")
     ),
