@@ -294,6 +294,39 @@ def test_faults_of_the_model_are_survived(attempt):
     assert len(nodes(made)) == 2
 
 
+@pytest.mark.slow
+def test_a_deep_tree(program, place, twins):
+    """The tool alone fails when improvements of improvements are some 180 deep."""
+    codes = [f"print('x' * 4000)\nprint('Validation accuracy: {number / 1000}')" for number in range(1, 221)]
+    given = {"steps": 220, "num_drafts": 1, "require_submission": "false"}
+    with serve(programs(*codes)) as server, program("aide", server, twins(TITANIC).public, **given) as process:
+        assert process.wait(500) == 0
+    found = json.loads((place.logs / "aide" / "journal.json").read_text())
+    assert len(found["nodes"]) == 220
+    assert len(found["node2parent"]) == 219
+    assert "can't be saved" not in (place.home / "output.txt").read_text()
+
+
+@pytest.mark.slow
+def test_data_that_cannot_be_previewed(program, tmp_path):
+    data = tmp_path / "public"
+    data.mkdir()
+    (data / "description.md").write_text("# Rivers\n")
+    (data / "good.csv").write_text("id,level\n1,2\n")
+    (data / "latin.csv").write_bytes("id,stra\u00dfe\n1,h\u00f6he\n".encode("latin-1"))
+    (data / "lines.json").write_text('{"a": 1}\n{"a": 2}\n')
+    with (
+        serve(programs("print('Validation accuracy: 0.5')")) as server,
+        program("aide", server, data, steps=1, require_submission="false") as process,
+    ):
+        assert process.wait(120) == 0
+        told = server.requests[0].request.text
+    assert "input/good.csv has 1 rows and 2 columns" in told
+    assert "input/latin.csv can't be previewed: UnicodeDecodeError" in told
+    assert "input/lines.json can't be previewed: JSONDecodeError" in told
+    assert "# Rivers" not in told
+
+
 # --- parts
 
 

@@ -50,7 +50,7 @@ def run(settings: Settings) -> int:
 
     multiprocessing.set_start_method("fork")  # as the tool expects; Python 3.14 has another default
     _seed(settings.seed)
-    sys.setrecursionlimit(10_000)  # the tool copies its tree by recursion
+    sys.setrecursionlimit(100_000)  # the tool copies its tree by recursion: by default it fails at a depth of 200
     search = Search(settings)
 
     def warn(_signal: int, _frame: FrameType | None) -> None:

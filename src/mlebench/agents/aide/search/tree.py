@@ -195,6 +195,7 @@ class Search:
                 save_run(self.config, self.journal)
             for path in scratch.iterdir():
                 path.replace(self.settings.logs / path.name)
+            scratch.rmdir()
             by_id = {node.id: node for node in self.journal.nodes}
             chosen = by_id.get(self.submissions.in_place or "", self.journal.nodes[-1])
             temporary = self.settings.code / ".best_solution.py"
