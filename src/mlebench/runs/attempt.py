@@ -23,7 +23,7 @@ from mlebench.errors import ENDS, SandboxError
 from mlebench.files import remove_tree, write_json, write_text
 from mlebench.grading import grade
 from mlebench.runs import machine
-from mlebench.runs.hidden_validation import HeldBack, hold_back
+from mlebench.runs.hidden_validation import HeldBack, changed_files, hold_back
 from mlebench.runs.instructions import hardware_in_words, instructions, prompt, warning_seconds
 from mlebench.runs.observation import Observation
 from mlebench.runs.seal import file_sha256, mlebench_digest, seal, tree_digest
@@ -91,6 +91,7 @@ def warm_up() -> None:
     for module in ("uvicorn.loops.auto", "uvicorn.protocols.http.auto", "uvicorn.lifespan.off"):
         importlib.import_module(module)
     mlebench_digest()
+    machine.gpus()
     environments.find(None, "none")
     agents.agents()
 
@@ -178,7 +179,7 @@ def _run_agent(folder: AttemptFolder, config: RunConfig, state: AttemptState) ->
         folder.write_state(state)
         _write_texts(folder, config, dataset)
         log = folder.path / "validations.jsonl"
-        held_back = hold_back(folder.run, dataset, config.hidden_validation) if config.hidden_validation else None
+        held_back = _held_back(folder, config, dataset)
         app = validation.make_app(dataset.competition, dataset.public, log, scorer=_scorer(folder, config, held_back))
         stack.enter_context(serve(app, sockets / "validation.sock"))
         served = {VALIDATION_PORT: sockets / "validation.sock"}
@@ -255,6 +256,16 @@ def _variables(
         found |= dict.fromkeys(("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"), url)
         found["MLEBENCH_MODEL"] = _short_name(config)
     return {**found, **agent.variables(config.agent_parameters)}
+
+
+def _held_back(folder: AttemptFolder, config: RunConfig, dataset: Dataset) -> HeldBack | None:
+    """The training rows held back, built anew if they were lost; SandboxError if they are not the planned ones."""
+    if config.hidden_validation is None:
+        return None
+    found = hold_back(folder.run, dataset, config.hidden_validation)
+    if file_sha256(found.facts_path) != config.held_back.get(folder.competition_id) or changed_files(found.folder):
+        raise SandboxError(f"the training rows held back in {found.folder} are not those that run.json names")
+    return found
 
 
 def _scorer(folder: AttemptFolder, config: RunConfig, held_back: HeldBack | None) -> Scorer | None:
