@@ -412,6 +412,7 @@ for _ in range(5):
         os._exit(0)
 if os.environ["FILL"] == "yes":
     own = [os.urandom(1 << 20) for _ in range(200)]
+    time.sleep(18)  # children die first, one at each look
 time.sleep(1.5)
 """
     limits = Limits(20, memory_bytes=200 * MEGABYTE, grace_seconds=1)
