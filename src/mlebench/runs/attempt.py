@@ -6,29 +6,29 @@ import importlib
 import json
 import os
 import secrets
+import shutil
 import tempfile
 import traceback
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
-from mlebench import agents, catalog, environments
+from mlebench import agents, environments
 from mlebench.dataset import Dataset
 from mlebench.errors import ENDS, SandboxError
-from mlebench.files import remove_tree, write_json, write_text
+from mlebench.files import remove_tree, write_json
 from mlebench.grading import grade
 from mlebench.runs import machine
-from mlebench.runs.hidden_validation import HeldBack, changed_files, hold_back
-from mlebench.runs.instructions import hardware_in_words, instructions, prompt, warning_seconds
 from mlebench.runs.observation import Observation
-from mlebench.runs.seal import file_sha256, mlebench_digest, seal, tree_digest
+from mlebench.runs.seal import file_sha256, mlebench_digest, seal
+from mlebench.runs.setting import Setting, dataset_of
 from mlebench.runs.store import AttemptFolder, AttemptState, RunConfig, read_config
-from mlebench.sandbox import Limits, Outcome, World, find_sandbox
+from mlebench.sandbox import Outcome, find_sandbox
 from mlebench.sandbox.collect import collect_submission
 from mlebench.sandbox.watch import GATEWAY_PORT, VALIDATION_PORT
 from mlebench.services import validation
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from mlebench.services.gateway import Gateway
 
 TIDYING_SECONDS = 300.0
-KEPT_OF_EARLIER_TRIES = ("attempt.json", "gateway.jsonl", "output.txt", "scores.jsonl")
+KEPT_OF_EARLIER_TRIES = ("gateway.jsonl", "output.txt", "scores.jsonl")
 
 
 def run_attempt(run: str, competition_id: str, seed: int) -> str:
@@ -120,38 +120,53 @@ def _to_be_graded_again(state: AttemptState) -> AttemptState:
 
 
 def _begin(folder: AttemptFolder, before: AttemptState) -> AttemptState:
-    """Put away what an earlier try left, and say that this one runs."""
+    """Put away what an earlier try left, and say that this one runs. Nothing is lost if that is cut off."""
     tried = before.state != "pending"
-    with tempfile.TemporaryDirectory(dir=folder.run, prefix=".earlier-") as aside:
-        if tried:
-            _put_away(folder.path, Path(aside), before.reruns)
-        remove_tree(folder.path)
-        for name in ("submission", "code", "logs", "notices"):
-            (folder.path / name).mkdir(parents=True)
-        if tried:
-            Path(aside, "earlier").rename(folder.path / "earlier")
+    use = _put_away(folder.path, before) if tried else {}
     state = AttemptState(
         folder.competition_id,
         folder.seed,
         "running",
         started=_now(),
         reruns=before.reruns + 1 if tried else 0,
-        earlier_model_use=[*before.earlier_model_use, *([before.model_use] if before.model_use else [])],
+        earlier_model_use=[*before.earlier_model_use, *([use] if use else [])],
     )
     folder.write_state(state)
+    for path in folder.path.iterdir():
+        if path.name not in ("attempt.json", "earlier"):
+            remove_tree(path)
+    for name in ("submission", "code", "logs", "notices"):
+        (folder.path / name).mkdir()
     return state
 
 
-def _put_away(attempt: Path, aside: Path, number: int) -> None:
-    """Move the records of the earlier tries, for what they cost was spent."""
-    earlier = attempt / "earlier"
-    if earlier.is_dir():
-        earlier.rename(aside / "earlier")
-    kept = aside / "earlier" / str(number)
+def _put_away(attempt: Path, before: AttemptState) -> dict[str, Any]:
+    """Keep the records of a try that did not count, for what it cost was spent; what it used of the model."""
+    kept = attempt / "earlier" / str(before.reruns)
     kept.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(attempt / "attempt.json", kept / "attempt.json")
     for name in KEPT_OF_EARLIER_TRIES:
         if (attempt / name).is_file():
-            (attempt / name).rename(kept / name)
+            (attempt / name).replace(kept / name)
+    recording = kept / "gateway.jsonl"
+    if before.model_use or not recording.exists():
+        return before.model_use
+    return _recorded_use(recording)
+
+
+def _recorded_use(recording: Path) -> dict[str, Any]:
+    """What the calls of a try used that was cut off before it could say so; a lower bound."""
+    from mlebench.services.gateway import read_recording
+
+    calls = [call for call in read_recording(recording) if "refused" not in call]
+    tokens = [call.get("tokens") or {} for call in calls]
+    return {
+        "requests": len(calls),
+        "input_tokens": sum(each.get("input", 0) for each in tokens),
+        "output_tokens": sum(each.get("output", 0) for each in tokens),
+        "dollars": sum(call.get("dollars") or 0.0 for call in calls),
+        "lost_seconds": sum(call.get("lost_seconds") or 0.0 for call in calls),
+    }
 
 
 # --- the agent
@@ -159,128 +174,41 @@ def _put_away(attempt: Path, aside: Path, number: int) -> None:
 
 def _run_agent(folder: AttemptFolder, config: RunConfig, state: AttemptState) -> AttemptState:
     """Let the agent work in its sandbox; the state says how that ended."""
-    agent = agents.get(config.agent)
-    dataset = _dataset(config, folder.competition_id)
-    environment = environments.find(agent.software_for(config.environment), config.sandbox)
+    setting = Setting(folder, config, agents.get(config.agent), dataset_of(config, folder.competition_id))
     with ExitStack() as stack:
         cpus = stack.enter_context(machine.claimed("cpu", machine.available_cpus(), config.cpus or 0)) or None
         gpus = stack.enter_context(machine.claimed("gpu", range(len(machine.gpus())), config.gpus))
         sockets = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mlebench-", ignore_cleanup_errors=True)))
-        limits = Limits(
-            config.time_limit_seconds,
-            config.memory_bytes,
-            config.processes,
-            config.disk_bytes,
-            cpus,
-            gpus,
-            warning_seconds=warning_seconds(config.time_limit_seconds),
-        )
-        state = replace(state, provenance=_provenance(folder, config, agent, environment.digest, dataset, limits))
+        limits = setting.limits(cpus, gpus)
+        state = replace(state, provenance=setting.provenance(limits))
         folder.write_state(state)
-        _write_texts(folder, config, dataset)
-        log = folder.path / "validations.jsonl"
-        held_back = _held_back(folder, config, dataset)
-        app = validation.make_app(dataset.competition, dataset.public, log, scorer=_scorer(folder, config, held_back))
-        stack.enter_context(serve(app, sockets / "validation.sock"))
-        served = {VALIDATION_PORT: sockets / "validation.sock"}
+        setting.write_texts()
+        served = {VALIDATION_PORT: stack.enter_context(_validation(setting, sockets))}
         gateway = token = None
         if config.gateway:
             token = secrets.token_hex(16)
             gateway = stack.enter_context(_gateway(folder, config, token, sockets / "gateway.sock"))
             served[GATEWAY_PORT] = sockets / "gateway.sock"
-        world = World(
-            data=dataset.public,
-            submission=folder.path / "submission",
-            code=folder.path / "code",
-            logs=folder.path / "logs",
-            agent=agent.folder,
-            home_files=_home_files(folder, config, dataset) | (held_back.home_files if held_back else {}),
-            sockets=served,
-            environment=_variables(folder, config, agent, gpus, token),
-            python=environment.python,
-            software=environment.software,
-            root=environment.root,
-            image=environment.image,
-            notices=folder.path / "notices",
-            warning_signal=agent.warning_signal,
-        )
+        world = setting.world(served, setting.variables(gpus, token))
         observation = Observation(folder, config, gpus=gpus)
         if gateway is not None:
             observation = Observation(folder, config, lambda: gateway.verdict, lambda: asdict(gateway.use), gpus)
         output = folder.path / "output.txt"
-        outcome = find_sandbox(config.sandbox).run(world, agent.command, limits, output, observation)
+        outcome = find_sandbox(config.sandbox).run(world, setting.agent.command, limits, output, observation)
     return _with_outcome(state, outcome, folder, gateway)
 
 
-def _write_texts(folder: AttemptFolder, config: RunConfig, dataset: Dataset) -> None:
-    told = instructions(config)
-    write_text(folder.path / "instructions.txt", told)
-    description = _description(config, dataset).read_text(encoding="utf-8")
-    write_text(folder.path / "prompt.txt", prompt(told, description))
-
-
-def _description(config: RunConfig, dataset: Dataset) -> Path:
-    return dataset.competition.description_path if config.obfuscated else dataset.public / "description.md"
-
-
-def _home_files(folder: AttemptFolder, config: RunConfig, dataset: Dataset) -> dict[str, Path]:
-    files = {
-        "instructions.txt": folder.path / "instructions.txt",
-        "prompt.txt": folder.path / "prompt.txt",
-        "validate_submission.sh": Path(validation.__file__).with_name("validate_submission.sh"),
-    }
-    if config.obfuscated:
-        files["data/description.md"] = _description(config, dataset)
-    return files
-
-
-def _variables(
-    folder: AttemptFolder, config: RunConfig, agent: agents.Agent, gpus: tuple[int, ...], token: str | None
-) -> dict[str, str]:
-    """What the agent finds in its environment beside the places of its world."""
-    found = {
-        "COMPETITION_ID": "competition" if config.obfuscated else folder.competition_id,
-        "TIME_LIMIT_SECS": f"{config.time_limit_seconds:g}",
-        "SEED": str(folder.seed),
-        "HARDWARE": hardware_in_words(config),
-        "GPUS": str(config.gpus),
-        "CUDA_VISIBLE_DEVICES": ",".join(machine.gpu_uuids(gpus)) if gpus else "",
-        "PROMPT_FILE": "/home/prompt.txt",
-    }
-    if config.hidden_validation:
-        found |= {"HELD_BACK_DIR": "/home/held_back", "SCORE_URL": f"http://localhost:{VALIDATION_PORT}/score"}
-    if token is not None:
-        url = f"http://localhost:{GATEWAY_PORT}"
-        found |= dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), token)
-        found |= dict.fromkeys(("OPENAI_BASE_URL", "OPENAI_API_BASE"), f"{url}/v1")
-        found |= dict.fromkeys(("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"), url)
-        found["MLEBENCH_MODEL"] = _short_name(config)
-    return {**found, **agent.variables(config.agent_parameters)}
-
-
-def _held_back(folder: AttemptFolder, config: RunConfig, dataset: Dataset) -> HeldBack | None:
-    """The training rows held back, built anew if they were lost; SandboxError if they are not the planned ones."""
-    if config.hidden_validation is None:
-        return None
-    found = hold_back(folder.run, dataset, config.hidden_validation)
-    if file_sha256(found.facts_path) != config.held_back.get(folder.competition_id) or changed_files(found.folder):
-        raise SandboxError(f"the training rows held back in {found.folder} are not those that run.json names")
-    return found
-
-
-def _scorer(folder: AttemptFolder, config: RunConfig, held_back: HeldBack | None) -> Scorer | None:
-    """What scores submissions for the rows held back."""
-    if held_back is None:
-        return None
-    return Scorer(held_back.dataset, config.scores_per_hour, folder.path / "scores.jsonl")
-
-
-def _short_name(config: RunConfig) -> str:
-    """What the agent is to call its model."""
-    from mlebench.services.gateway import GatewayConfig
-
-    model = GatewayConfig.from_json(config.gateway).find(config.model or "")
-    return model.short_name if model else ""
+@contextmanager
+def _validation(setting: Setting, sockets: Path) -> Iterator[Path]:
+    """The validation service; its socket."""
+    folder, config, held_back = setting.folder, setting.config, setting.held_back
+    scorer = None
+    if held_back is not None:
+        scorer = Scorer(held_back.dataset, config.scores_per_hour, folder.path / "scores.jsonl")
+    log = folder.path / "validations.jsonl"
+    app = validation.make_app(setting.dataset.competition, setting.dataset.public, log, scorer=scorer)
+    with serve(app, sockets / "validation.sock"):
+        yield sockets / "validation.sock"
 
 
 @contextmanager
@@ -292,33 +220,11 @@ def _gateway(folder: AttemptFolder, config: RunConfig, token: str, socket: Path)
     if config.replay:
         replay = AttemptFolder(Path(config.replay), folder.competition_id, folder.seed).path / "gateway.jsonl"
     planned = GatewayConfig.from_json(config.gateway)
-    gateway = Gateway(planned, folder.path / "gateway.jsonl", token, replay)
-    with serve(gateway.app, socket):
+    with (
+        closing(Gateway(planned, folder.path / "gateway.jsonl", token, replay)) as gateway,
+        serve(gateway.app, socket),
+    ):
         yield gateway
-
-
-def _provenance(
-    folder: AttemptFolder,
-    config: RunConfig,
-    agent: agents.Agent,
-    environment: str,
-    dataset: Dataset,
-    limits: Limits,
-) -> dict[str, object]:
-    """What this attempt runs on and with, as it was found when it began."""
-    return {
-        "mlebench_digest": mlebench_digest(),
-        "agent_digest": tree_digest(agent.folder),
-        "environment_digest": environment,
-        "edition": dataset.revision,
-        "manifest_sha256": file_sha256(dataset.manifest_path),
-        "run_sha256": file_sha256(folder.run / "run.json"),
-        "limits": asdict(limits),
-        "hardware": machine.hardware(),
-        "host": os.uname().nodename,
-        "sandbox": config.sandbox,
-        "network": config.network,
-    }
 
 
 def _with_outcome(
@@ -366,7 +272,7 @@ def _sealed(folder: AttemptFolder, state: AttemptState) -> AttemptState:
 def _graded(folder: AttemptFolder, config: RunConfig, state: AttemptState) -> AttemptState:
     """Write grade.json, and one for each snapshot; raises _GraderFailure."""
     try:
-        dataset = _dataset(config, folder.competition_id)
+        dataset = dataset_of(config, folder.competition_id)
         submission = collect_submission(folder.path / "submission")
         found = file_sha256(submission) if submission else None
         if found != (state.seal["submission"] or {}).get("sha256"):
@@ -386,11 +292,6 @@ def _graded(folder: AttemptFolder, config: RunConfig, state: AttemptState) -> At
 def _grade(submission: Path | None, dataset: Dataset, into: Path, path: Path) -> None:
     report = grade(submission, dataset)
     write_json(into, replace(report, submission_path=os.fspath(path)).to_dict())
-
-
-def _dataset(config: RunConfig, competition_id: str) -> Dataset:
-    competition = catalog.get(competition_id, tuple(map(Path, config.competition_folders))).in_edition(config.edition)
-    return Dataset(competition, Path(config.data_dir))
 
 
 def _finished(state: AttemptState, end: str, message: str) -> AttemptState:
