@@ -6,13 +6,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test lint bench conformance clean
+.PHONY: demo test environments lint bench conformance clean
 
 demo: $(READY)
 	$(BIN)/mlebench demo
 
 test: lint
 	$(BIN)/pytest -n auto -q
+
+# What the tests of whole attempts need: AGENTS="aide mini mlab openhands codex claude-code gemini-cli" is all there is.
+AGENTS ?= aide mini mlab
+environments: $(READY)
+	$(BIN)/mlebench agents build $(AGENTS) --environment light
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -25,6 +30,7 @@ conformance: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/grading.py
 	$(BIN)/python benchmarks/preparing.py --scale 0.002
+	$(BIN)/python benchmarks/running.py --attempts 50
 
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" && $(PYTHON) -c '$(NEW_ENOUGH)' || \
