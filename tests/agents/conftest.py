@@ -20,7 +20,6 @@ from mlebench.runs.runner import execute, plan_run
 from mlebench.runs.store import AttemptFolder, AttemptState
 from mlebench.sandbox import find_sandbox
 
-
 REQUIRED = os.environ.get("MLEBENCH_REQUIRE_AGENTS", "").split()  # their tests fail where they would be skipped
 
 
