@@ -286,6 +286,31 @@ def test_without_a_sandbox_nothing_can_be_held_back(twins, tmp_path):
 
 
 @needs_sandbox
+def test_lost_rows_are_held_back_again_and_changed_ones_refused(twins, tmp_path):
+    dataset = twins("spaceship-titanic")
+    run, _ = plan_run(
+        agent="sample",
+        competitions=[dataset.competition],
+        data_dir=dataset.data_dir,
+        runs_dir=tmp_path,
+        time_limit_seconds=60,
+        sandbox="bubblewrap",
+        name="r",
+        hidden_validation=0.2,
+    )
+    table = run / FOLDER / "spaceship-titanic" / "shown" / "train.csv"
+    table.write_text((dataset.public / "train.csv").read_text())
+    attempt = AttemptFolder(run, "spaceship-titanic", 0)
+    assert not execute(run, lambda _: None)
+    assert attempt.state().end == "sandbox-error"
+    assert "not those that run.json names" in attempt.state().message
+    shutil.rmtree(run / FOLDER)
+    assert execute(run, lambda _: None)
+    assert attempt.state().end == "completed"
+    assert verify_run(run).complete
+
+
+@needs_sandbox
 def test_the_command(twins, tmp_path):
     from click.testing import CliRunner
 
