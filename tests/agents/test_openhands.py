@@ -87,6 +87,12 @@ def test_other_dialects(attempt, dialect):
     assert {recorded.path for recorded in made.server.requests} == {path}
 
 
+def test_an_unknown_dialect_is_named(attempt):
+    made = attempt("openhands", parameters={"dialect": "openai"})
+    assert (made.state.end, made.state.exit_code) == ("agent-error", 1)
+    assert 'the parameter dialect is "openai"; there are auto, openai-chat' in made.output
+
+
 def test_commands_find_the_python_and_the_packages_of_the_environment(attempt):
     look = 'python -c "import lightgbm, sys; print(sys.prefix, lightgbm.__version__)"; tmux -V; git --version'
     made = attempt("openhands", script=[command(look), command(COPY), FINISH])

@@ -32,6 +32,7 @@ from openhands.tools.terminal import TerminalTool
 
 REFUSED = 3  # exit code
 AGENT = "agent"  # what the SDK books the agent's own requests under
+API_MODES = {"auto": "auto", "openai-chat": "chat", "openai-responses": "responses", "anthropic": "chat"}
 GO_ON = """\
 Nobody will answer questions: decide for yourself and go on with the task.
 When a valid submission stands in {submission} and you can't improve it any more, call the finish tool.
@@ -81,17 +82,19 @@ def start(environment: Mapping[str, str]) -> LocalConversation:
 def model(environment: Mapping[str, str]) -> LLM:
     """The run's model, asked in the dialect that its name or the user calls for."""
     name, dialect = environment["MLEBENCH_MODEL"], environment["AGENT_DIALECT"]
-    if dialect == "auto":
-        dialect = "anthropic" if "claude" in name.lower() else ""  # "": the SDK picks one of OpenAI's two
+    if dialect not in API_MODES:
+        raise SystemExit(f'the parameter dialect is "{dialect}"; there are {", ".join(API_MODES)}')
+    if dialect == "auto" and "claude" in name.lower():
+        dialect = "anthropic"
     family = "anthropic" if dialect == "anthropic" else "openai"
     temperature, effort = environment["AGENT_TEMPERATURE"], environment["AGENT_REASONING_EFFORT"]
     # What is asked for is sent; else the SDK would leave it out for names that it doesn't know.
     asked = {"supports_sampling_params": bool(temperature), "supports_reasoning_effort": bool(effort)}
-    return LLM(
+    llm = LLM(
         model=f"{family}/{name}",
         base_url=environment[f"{family.upper()}_BASE_URL"],
         api_key=environment[f"{family.upper()}_API_KEY"],
-        api_mode={"openai-chat": "chat", "openai-responses": "responses"}.get(dialect, "auto"),
+        api_mode=API_MODES[dialect],
         temperature=float(temperature) if temperature else None,
         reasoning_effort=effort or None,
         capability_overrides={capability: True for capability, wanted in asked.items() if wanted},
@@ -100,6 +103,9 @@ def model(environment: Mapping[str, str]) -> LLM:
         timeout=3600,  # an answer may be long in coming while a provider's failures are waited out
         usage_id=AGENT,
     )
+    if effort and family == "openai" and not llm.uses_responses_api():  # litellm would leave it out, too
+        return llm.model_copy(update={"litellm_extra_body": {"reasoning_effort": effort}})
+    return llm
 
 
 def work(conversation: LocalConversation, environment: Mapping[str, str]) -> str:
