@@ -181,6 +181,7 @@ REFUSED = [
     ("openai-responses", {"input": [{"type": "mcp_approval_response"}]}, "mcp_approval_response"),
     ("openai-responses", {"input": [{"type": "item_reference", "id": "rs_2"}]}, "item_reference"),
     ("openai-responses", {"previous_response_id": "resp_2"}, "previous_response_id"),
+    ("openai-responses", {"previous_response_id": ["resp_2"]}, "previous_response_id"),
     ("openai-responses", {"conversation": "conv_1"}, "conversation"),
     ("openai-responses", {"background": True}, "background"),
     ("openai-responses", {"prompt": {"id": "pmpt_1"}}, "prompt"),
@@ -260,6 +261,14 @@ def test_only_own_answers_can_be_named(start, upstream, stream):
             assert running.post("/v1/responses", body | more).status_code == 200
         assert running.post("/v1/responses", body | {"previous_response_id": "resp_0"}).status_code == 400
     assert upstream.seen[1].body["previous_response_id"] == "resp_1"
+
+
+@pytest.mark.parametrize("odd", [{"output": 5}, {"output": [3, {"id": 4}], "id": []}, {"response": 3}, {"item": [1]}])
+def test_odd_answers_of_the_responses_dialect(start, upstream, odd):
+    upstream.script.append(JSONResponse(odd))
+    with start() as running:
+        answer = running.post("/v1/responses", {"model": "solver", "input": "Hi"})
+    assert (answer.status_code, answer.json()) == (200, odd)
 
 
 def test_an_item_that_is_gone_is_the_agents_matter(start, upstream):

@@ -256,8 +256,8 @@ class Gateway:
         for document in documents:
             if isinstance(document, dict):
                 response = document.get("response", document)
-                items = [*(response.get("output") or ()), document.get("item")] if isinstance(response, dict) else []
-                for each in [response, *items]:
+                output = response.get("output") if isinstance(response, dict) else None
+                for each in (response, document.get("item"), *(output if isinstance(output, list) else ())):
                     if isinstance(each, dict) and isinstance(each.get("id"), str):
                         self._answer_ids.add(each["id"])
 

@@ -105,7 +105,7 @@ def _refuse_keys(work: _Work, body: Mapping[str, Any]) -> None:
 
 
 def _require_own(work: _Work, identity: object, name: str) -> None:
-    if identity is not None and identity not in work.known_ids:
+    if identity is not None and not (isinstance(identity, str) and identity in work.known_ids):
         raise Refused(f'"{name}": {str(identity)[:100]!r} is no answer that this attempt was given')
 
 
