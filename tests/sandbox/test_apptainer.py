@@ -14,16 +14,16 @@ import mlebench
 from mlebench.errors import SandboxError
 from mlebench.sandbox import Limits
 from mlebench.sandbox.apptainer import (
-    Place,
     _environment_for_apptainer,
     _fill_scratch,
     _make_root,
+    all_places,
     environment_script,
     inside_command,
-    mounts,
     options,
 )
 from mlebench.sandbox.checks import SANDBOX_CHECKS, make_world
+from mlebench.sandbox.places import Place
 
 STAND_IN = Path(__file__).with_name("stand_in_for_apptainer.py")
 SYSTEM_PYTHON = "/usr/bin/python3"
@@ -39,7 +39,7 @@ def world(tmp_path):
 def places_of(world, folder):
     (folder / "scratch").mkdir()
     _fill_scratch(folder / "scratch", world)
-    return mounts(world, folder / "scratch")
+    return all_places(world, folder / "scratch")
 
 
 def test_it_is_contained_and_has_no_network(world, tmp_path):

@@ -21,8 +21,10 @@ import mlebench
 from mlebench.errors import SandboxError
 from mlebench.sandbox import Limits, find_sandbox
 from mlebench.sandbox.checks import SANDBOX_CHECKS, alive, make_world, run_code, run_probe
-from mlebench.sandbox.docker import LABEL, Image, User, container_settings, own_identity
+from mlebench.sandbox.container import LABEL, own_identity
+from mlebench.sandbox.docker import Image, User, container_settings
 from mlebench.sandbox.engine import Engine, NoEngineError, address, connect, engine_from, find_engine, unavailable
+from mlebench.sandbox.places import make_home, places_of
 
 MEGABYTE = 1 << 20
 DOCKER = Engine("unix:///x", "1.44", "Docker", "27.1", False, False, "runc", ("runc", "runsc"), "2", True, True)
@@ -47,10 +49,12 @@ def client(docker):
 
 def settings(folder, engine=DOCKER, runtime=None, **limits):
     world = replace(make_world(folder / "world"), sockets={5000: folder / "s"})
+    (folder / "scratch" / "tmp").mkdir(parents=True)
+    (folder / "s").touch()
+    make_home(folder / "scratch" / "home", world)
+    places = places_of(world, folder / "scratch")
     image = Image("an-image", {"PATH": "/opt/bin:/bin", "LANG": "en"}, "python3")
-    return container_settings(
-        world, ["agent", "x"], Limits(10, **limits), folder / "scratch", User(7, 8), image, engine, runtime
-    )
+    return container_settings(world, ["agent", "x"], Limits(10, **limits), places, User(7, 8), image, engine, runtime)
 
 
 def test_it_asks_for_no_more_than_it_needs(tmp_path):

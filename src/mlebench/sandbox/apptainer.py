@@ -16,19 +16,27 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO
 
 from mlebench.errors import SandboxError
 from mlebench.sandbox import Limits, Observer, Outcome, World, system
+from mlebench.sandbox.places import (
+    RUN,
+    Place,
+    first_command,
+    make_home,
+    make_mount_point,
+    places_of,
+    relay_command,
+    require_present,
+    system_places,
+)
 from mlebench.sandbox.processes import descendants, processes
 from mlebench.sandbox.supervisor import stop, supervised_by_us
 from mlebench.sandbox.watch import Watched, environment, measure, scratch_folder, watch
 
-HERE = Path(__file__).parent
-RUN = "/run/mlebench"
 PROGRAMS = ("apptainer", "singularity")
 # Into the agent's environment; standard error, until the first process has it, is for the runner.
 ENTER = f'. {RUN}/environment; exec 2>{RUN}/words; exec "$@"'
@@ -58,7 +66,7 @@ class Apptainer:
             raise SandboxError(reason)
         with scratch_folder() as scratch, _shared_memory() as shared:
             _fill_scratch(scratch, world)
-            places = mounts(world, scratch, shared)
+            places = all_places(world, scratch, shared)
             root = world.image or str(_make_root(scratch / "root", world.root or Path("/"), places))
             entering = [_program(), *options(places, limits), root, *inside_command(world, command, limits)]
             ready = os.open(scratch / "words", os.O_RDONLY | os.O_NONBLOCK)
@@ -69,7 +77,7 @@ class Apptainer:
                 raise
             program = _Program(process)
             watched = Watched(
-                program,  # type: ignore[arg-type] - it has what of Popen is used
+                program,
                 ready,
                 [world.submission, world.code, world.logs, scratch / "tmp"],
                 lambda: stop(process),
@@ -82,15 +90,6 @@ class Apptainer:
 
 
 # --- the command line
-
-
-@dataclass(frozen=True)
-class Place:
-    """What of this machine stands where inside."""
-
-    source: Path
-    inside: str
-    writable: bool = False
 
 
 def options(places: Sequence[Place], limits: Limits) -> list[str]:
@@ -106,45 +105,22 @@ def options(places: Sequence[Place], limits: Limits) -> list[str]:
     return found
 
 
-def mounts(world: World, scratch: Path, shared: Path | None = None) -> list[Place]:
+def all_places(world: World, scratch: Path, shared: Path | None = None) -> list[Place]:
     """All places, outer ones before those within them."""
-    found = [] if world.image else [Place(*part) for part in system.parts(world.root or Path("/"))]
-    prefixes = world.software if world.image else system.prefixes(world)
-    found += [Place(prefix, str(prefix)) for prefix in prefixes]
-    found += [Place(scratch / "tmp", inside, True) for inside in ("/tmp", "/var/tmp")]
+    found = [Place(prefix, str(prefix)) for prefix in world.software] if world.image else system_places(world)
     found += [Place(shared, "/dev/shm", True)] if shared else []
-    found.append(Place(scratch / "home", "/home"))
-    found += [Place(getattr(world, name), f"/home/{name}") for name in ("data", "agent")]
-    found += [Place(getattr(world, name), f"/home/{name}", True) for name in ("submission", "code", "logs")]
-    found += [Place(world.notices, "/home/notices")] if world.notices else []
-    found += [Place(file, f"/home/{name}") for name, file in world.home_files.items()]
-    found += [Place(HERE / name, f"{RUN}/{name}") for name in ("first.py", "relay.py")]
     found.append(Place(scratch / "hosts", "/etc/hosts"))
     found += [Place(scratch / "environment", f"{RUN}/environment"), Place(scratch / "words", f"{RUN}/words", True)]
-    found += [Place(socket, f"{RUN}/{port}.sock") for port, socket in world.sockets.items()]
-    for place in found:
-        if not place.source.exists():
-            raise SandboxError(f"there is no {place.source}")
+    found += places_of(world, scratch)
+    require_present(found)
     return found
 
 
 def inside_command(world: World, command: Sequence[str], limits: Limits) -> list[str]:
     """What runs inside: a shell that becomes our first process, the relay below it, the agent's program below that."""
     python = "python3" if world.image else system.inner_python(world)
-    kernel = {"CORE": 0}
-    if limits.memory_bytes is not None:
-        kernel["DATA"] = 2 * limits.memory_bytes  # as in bubblewrap
-    if limits.disk_bytes is not None:
-        kernel["FSIZE"] = limits.disk_bytes + (1 << 20)
-    settings = {
-        "ports": {port: f"{RUN}/{port}.sock" for port in world.sockets},
-        "limits": kernel,
-        "cpus": None if limits.cpus is None else list(limits.cpus),
-        "ready": 9,  # mlebench.sandbox.first.RUNNER
-    }
-    first = [python, "-I", "-S", f"{RUN}/first.py"]
-    relay = [python, "-I", "-S", f"{RUN}/relay.py", json.dumps(settings)]
-    return ["/bin/sh", "-c", ENTER, "sh", *first, *relay, *command]
+    relay = relay_command(python, world, limits)
+    return ["/bin/sh", "-c", ENTER, "sh", *first_command(python), *relay, *command]
 
 
 def environment_script(world: World) -> str:
@@ -168,12 +144,7 @@ def _fill_scratch(scratch: Path, world: World) -> None:
     (scratch / "environment").write_text(environment_script(world))
     (scratch / "hosts").write_text("127.0.0.1 localhost sandbox\n")
     os.mkfifo(scratch / "words", 0o600)
-    home = scratch / "home"
-    for name in ("data", "agent", "submission", "code", "logs", *(["notices"] if world.notices else [])):
-        (home / name).mkdir(parents=True)
-    for name, source in world.home_files.items():
-        if Path(name).parts[0] not in ("data", "agent"):
-            _make_mount_point(home / name, source)
+    make_home(scratch / "home", world)
 
 
 def _make_root(folder: Path, root: Path, places: Sequence[Place]) -> Path:
@@ -192,16 +163,8 @@ def _make_root(folder: Path, root: Path, places: Sequence[Place]) -> Path:
         (folder / "etc" / name).write_text(text)
     for place in places:
         if not place.inside.startswith(("/home/", "/dev/")):
-            _make_mount_point(folder / place.inside.lstrip("/"), place.source)
+            make_mount_point(folder / place.inside.lstrip("/"), place.source)
     return folder
-
-
-def _make_mount_point(path: Path, source: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_dir():
-        path.mkdir(exist_ok=True)
-    else:
-        path.touch()
 
 
 @contextmanager

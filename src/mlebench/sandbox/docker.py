@@ -13,31 +13,34 @@ import io
 import json
 import os
 import secrets
-import signal
-import socket
 import subprocess
 import tarfile
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from mlebench.errors import SandboxError
 from mlebench.sandbox import Limits, Observer, Outcome, World, system
-from mlebench.sandbox.engine import Engine, NoEngineError, attach, connect, find_engine, unavailable
-from mlebench.sandbox.first import memory_kills
+from mlebench.sandbox.container import LABEL, has_own_kernel, own_identity, remove_abandoned, running
+from mlebench.sandbox.engine import Engine, NoEngineError, connect, find_engine, unavailable
 from mlebench.sandbox.launcher import AGENT
-from mlebench.sandbox.processes import send
+from mlebench.sandbox.places import (
+    Place,
+    first_command,
+    make_home,
+    places_of,
+    relay_command,
+    require_present,
+    system_places,
+)
 from mlebench.sandbox.watch import Watched, environment, scratch_folder, watch
 
 if TYPE_CHECKING:
     from docker import APIClient
 
-HERE = Path(__file__).parent
-RUN = "/run/mlebench"
-LABEL = "org.mlebench.runner"  # of each container: the process that holds it
+ETC = ("passwd", "group")  # that name the agent
 SYSTEM_IMAGE = "localhost/mlebench-system"  # all but empty: the system is mounted
 FIRST_USER, USERS = 0x78000000, 0x07000000  # above those that bubblewrap's launcher takes
 OVERHEAD_MEMORY = 48 << 20  # our two processes
@@ -81,22 +84,38 @@ class Docker:
             user = _user(engine)
             _fill_scratch(scratch, world, user)
             image = _image(client, world)
-            _require_present(world, scratch, image)
+            named = [Place(scratch / name, f"/etc/{name}") for name in ETC]
+            places = [*image.places, *named, *places_of(world, scratch)]
+            require_present(places)
             if system.is_real_root():
                 system.require_readable(world)
             _hand_over(writable, user)
-            settings = container_settings(world, command, limits, scratch, user, image, engine, self.runtime)
-            with _container(engine, client, settings) as container:
-                watched = Watched(
-                    container,  # type: ignore[arg-type] - it has what of Popen is used
-                    container.ready,
-                    writable,
-                    container.kill,
-                    generations=2,
-                    shared_memory=container.shared_memory,
-                )
+            settings = container_settings(world, command, limits, places, user, image, engine, self.runtime)
+            with running(engine, client, settings) as container:
+                watched = Watched(container, container.ready, writable, container.kill, 2, container.shared_memory)
                 outcome = watch(watched, limits, output, world.warning_signal, observer)
                 return container.judge(outcome)
+
+
+@contextmanager
+def _engine(runtime: str | None) -> Iterator[tuple[Engine, APIClient]]:
+    """The engine and a client of it, whose errors are the sandbox's."""
+    try:
+        engine = find_engine()
+    except NoEngineError as error:
+        raise SandboxError(str(error)) from error
+    if reason := unavailable(engine, runtime):
+        raise SandboxError(reason)
+    from docker.errors import DockerException
+    from requests import RequestException
+
+    client = connect(engine)
+    try:
+        yield engine, client
+    except (DockerException, RequestException) as error:
+        raise SandboxError(f"the container engine failed: {error}") from error
+    finally:
+        client.close()
 
 
 # --- what the engine is asked for
@@ -109,7 +128,7 @@ class Image:
     name: str
     environment: Mapping[str, str]
     python: str  # that runs the first process
-    mounts: Sequence[tuple[Path, str]] = ()  # the system's folders, if they are not in the image
+    places: Sequence[Place] = ()  # the system's folders, if they are not in the image
 
 
 @dataclass(frozen=True)
@@ -124,17 +143,18 @@ def container_settings(
     world: World,
     command: Sequence[str],
     limits: Limits,
-    scratch: Path,
+    places: Sequence[Place],
     user: User,
     image: Image,
     engine: Engine,
     runtime: str | None = None,
 ) -> dict[str, Any]:
     """The container, in the words of the engine's interface."""
+    counts = engine.rootless and system.counts_processes_by_namespace()  # for cgroups may not be ours to set
     return {
         "Image": image.name,
-        "Entrypoint": [image.python, "-I", "-S", f"{RUN}/first.py"],
-        "Cmd": [image.python, "-I", "-S", f"{RUN}/relay.py", _relay_settings(world, limits, engine), *command],
+        "Entrypoint": first_command(image.python),
+        "Cmd": [*relay_command(image.python, world, limits, counts), *command],
         "Env": [f"{name}={value}" for name, value in _environment(world, image, limits).items()],
         "User": f"{user.number}:{user.group}",
         "WorkingDir": "/home/code",
@@ -145,13 +165,11 @@ def container_settings(
         "OpenStdin": True,
         "StdinOnce": True,  # it closes with the runner's connection
         **{f"Attach{name}": True for name in ("Stdin", "Stdout", "Stderr")},
-        "HostConfig": _host_settings(world, limits, scratch, image, engine, runtime),
+        "HostConfig": _host_settings(limits, places, engine, runtime),
     }
 
 
-def _host_settings(
-    world: World, limits: Limits, scratch: Path, image: Image, engine: Engine, runtime: str | None
-) -> dict[str, Any]:
+def _host_settings(limits: Limits, places: Sequence[Place], engine: Engine, runtime: str | None) -> dict[str, Any]:
     memory = limits.memory_bytes
     settings: dict[str, Any] = {
         "NetworkMode": "none",
@@ -164,7 +182,7 @@ def _host_settings(
         "AutoRemove": True,
         "LogConfig": {"Type": "none"},  # what it prints would lie on the engine's disk, without bound
         "ShmSize": system.shared_memory(memory),
-        "Mounts": [_mount(*mount) for mount in mounts(world, scratch, image)],
+        "Mounts": [_mount(place) for place in places],
     }
     if memory is not None and engine.memory_limit:
         settings |= {"Memory": memory + OVERHEAD_MEMORY, "MemorySwap": memory + OVERHEAD_MEMORY}
@@ -183,29 +201,13 @@ def _host_settings(
     return settings
 
 
-def mounts(world: World, scratch: Path, image: Image) -> list[tuple[Path, str, bool]]:
-    """What of this machine stands where inside, and whether it can be written."""
-    found = [(source, inside, False) for source, inside in image.mounts]
-    found += [(scratch / "tmp", inside, True) for inside in ("/tmp", "/var/tmp")]
-    found += [(scratch / name, f"/etc/{name}", False) for name in ("passwd", "group")]
-    found.append((scratch / "home", "/home", False))
-    found += [(getattr(world, name), f"/home/{name}", False) for name in ("data", "agent")]
-    found += [(getattr(world, name), f"/home/{name}", True) for name in ("submission", "code", "logs")]
-    if world.notices is not None:
-        found.append((world.notices, "/home/notices", False))
-    found += [(file, f"/home/{name}", False) for name, file in world.home_files.items()]
-    found += [(HERE / name, f"{RUN}/{name}", False) for name in ("first.py", "relay.py")]
-    found += [(socket, f"{RUN}/{port}.sock", False) for port, socket in world.sockets.items()]
-    return found
-
-
-def _mount(source: Path, inside: str, writable: bool) -> dict[str, Any]:
-    """A bind mount of this form fails if its source is missing, instead of making one."""
+def _mount(place: Place) -> dict[str, Any]:
+    """A bind mount; of this form, for Docker makes nothing then where the source is missing."""
     return {
         "Type": "bind",
-        "Source": os.path.abspath(source),  # noqa: PTH100 - a path, whatever links it goes through
-        "Target": inside,
-        "ReadOnly": not writable,
+        "Source": os.path.abspath(place.source),  # noqa: PTH100 - a path, whatever links it goes through
+        "Target": place.inside,
+        "ReadOnly": not place.writable,
         "BindOptions": {"Propagation": "rprivate"},
     }
 
@@ -214,23 +216,6 @@ def _gpu_request(gpus: Sequence[int], engine: Engine) -> dict[str, Any]:
     if engine.name == "Podman":
         return {"Driver": "cdi", "DeviceIDs": [f"nvidia.com/gpu={number}" for number in gpus]}
     return {"Driver": "nvidia", "DeviceIDs": [str(number) for number in gpus], "Capabilities": [["gpu"]]}
-
-
-def _relay_settings(world: World, limits: Limits, engine: Engine) -> str:
-    kernel = {"CORE": 0}
-    if limits.memory_bytes is not None:
-        kernel["DATA"] = 2 * limits.memory_bytes  # as in bubblewrap
-    if limits.disk_bytes is not None:
-        kernel["FSIZE"] = limits.disk_bytes + (1 << 20)
-    if limits.processes is not None and engine.rootless and system.counts_processes_by_namespace():
-        kernel["NPROC"] = limits.processes + 2  # for cgroups may not be ours to set
-    settings = {
-        "ports": {port: f"{RUN}/{port}.sock" for port in world.sockets},
-        "limits": kernel,
-        "cpus": None if limits.cpus is None else list(limits.cpus),
-        "ready": 9,  # mlebench.sandbox.first.RUNNER
-    }
-    return json.dumps(settings)
 
 
 def _environment(world: World, image: Image, limits: Limits) -> dict[str, str]:
@@ -250,9 +235,8 @@ def _environment(world: World, image: Image, limits: Limits) -> dict[str, str]:
 def _image(client: APIClient, world: World) -> Image:
     """The world's image, which must be there; or an empty one, to which the system's folders are mounted."""
     if world.image is None:
-        root = world.root or Path("/")
-        folders = [*system.parts(root), *((prefix, str(prefix)) for prefix in system.prefixes(world))]
-        return Image(_system_image(client, root), {}, system.inner_python(world), folders)
+        name = _system_image(client, world.root or Path("/"))
+        return Image(name, {}, system.inner_python(world), system_places(world))
     from docker import errors
 
     try:
@@ -268,7 +252,7 @@ def _image(client: APIClient, world: World) -> Image:
             "which an agent could fill unseen; use one without"
         )
     variables = dict(line.partition("=")[::2] for line in found.get("Env") or [])
-    prefixes = [(prefix, str(prefix)) for prefix in world.software]
+    prefixes = [Place(prefix, str(prefix)) for prefix in world.software]
     return Image(world.image, variables, "python3", prefixes)
 
 
@@ -311,13 +295,6 @@ def _user(engine: Engine) -> User:
     return User(number, number)
 
 
-def _require_present(world: World, scratch: Path, image: Image) -> None:
-    """Podman would make an empty folder of what is missing."""
-    for source, _, _ in mounts(world, scratch, image):
-        if not source.exists():
-            raise SandboxError(f"there is no {source}")
-
-
 def _hand_over(folders: Sequence[Path], user: User) -> None:
     if user.number != os.geteuid():
         subprocess.run(["chown", "-Rh", f"{user.number}:{user.group}", *folders], check=True)
@@ -333,233 +310,5 @@ def _fill_scratch(scratch: Path, world: World, user: User) -> None:
     for name, text in texts.items():
         (scratch / name).write_text(text)
         (scratch / name).chmod(0o644)
-    home = scratch / "home"
-    for name in ("data", "agent", "submission", "code", "logs", *(["notices"] if world.notices else [])):
-        (home / name).mkdir(parents=True)
-    for name, source in world.home_files.items():
-        if Path(name).parts[0] not in ("data", "agent"):
-            (home / name).parent.mkdir(parents=True, exist_ok=True)
-            (home / name).mkdir() if source.is_dir() else (home / name).touch()
-    subprocess.run(["chmod", "-R", "a+rX", home], check=True)
-
-
-# --- the engine
-
-
-@contextmanager
-def _engine(runtime: str | None) -> Iterator[tuple[Engine, APIClient]]:
-    """The engine and a client of it, whose errors are the sandbox's."""
-    try:
-        engine = find_engine()
-    except NoEngineError as error:
-        raise SandboxError(str(error)) from error
-    if reason := unavailable(engine, runtime):
-        raise SandboxError(reason)
-    from docker.errors import DockerException
-    from requests import RequestException
-
-    client = connect(engine)
-    try:
-        yield engine, client
-    except (DockerException, RequestException) as error:
-        raise SandboxError(f"the container engine failed: {error}") from error
-    finally:
-        client.close()
-
-
-def own_identity() -> dict[str, str | int]:
-    """Which process this is, for all time and whichever processes others see."""
-    return {
-        "boot": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
-        "namespace": str(Path("/proc/self/ns/pid").readlink()),
-        "pid": os.getpid(),
-        "born": _born(os.getpid()),
-    }
-
-
-def _born(pid: int) -> int:
-    """When a process was started, in ticks since the machine was; -1 if there is none."""
-    with suppress(OSError):
-        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
-    return -1
-
-
-def remove_abandoned(client: APIClient) -> list[str]:
-    """Remove containers whose runner is dead; their names.
-
-    They end with their runner and the engine removes them then, unless it was down itself.
-    """
-    removed = []
-    for container in client.containers(all=True, filters={"label": LABEL}):
-        if _is_abandoned(json.loads(container["Labels"][LABEL]), container["State"]):
-            _remove(client, container["Id"])
-            removed.append(container["Id"])
-    return removed
-
-
-def _is_abandoned(runner: Mapping[str, Any], state: str) -> bool:
-    own = own_identity()
-    if runner["boot"] != own["boot"]:
-        return state != "running"
-    # From here, processes of another namespace can't be told from dead ones.
-    return runner["namespace"] == own["namespace"] and _born(runner["pid"]) != runner["born"]
-
-
-def _remove(client: APIClient, name: str) -> None:
-    from docker.errors import APIError
-    from requests import RequestException
-
-    with suppress(APIError, RequestException):  # gone already, or going; or the engine is
-        client.remove_container(name, v=True, force=True)
-
-
-# --- a container that runs
-
-
-@contextmanager
-def _container(engine: Engine, client: APIClient, settings: Mapping[str, Any]) -> Iterator[_Container]:
-    """A container that is there and runs until this context ends."""
-    name = f"mlebench-{secrets.token_hex(8)}"  # known before it is there, so that it can be removed in any case
-    try:
-        client.create_container_from_config(settings, name)
-        runtime = settings["HostConfig"].get("Runtime") or engine.runtime
-        container = _Container(engine, client, name, has_own_kernel(runtime))
-        container.start()
-        yield container
-    finally:
-        _remove(client, name)
-
-
-class _Container:
-    """A container as `watch` wants a process: its first process, and what it prints in a pipe."""
-
-    def __init__(self, engine: Engine, client: APIClient, name: str, own_kernel: bool) -> None:
-        self._engine, self._client, self._name, self._own_kernel = engine, client, name, own_kernel
-        self._ended = threading.Event()
-        self._said = b""  # on standard error, which only the first process and the relay have
-        self._kills_seen = 0
-        self.pid = -1
-        self.ready, self._say_ready = os.pipe()
-        reading, writing = os.pipe()
-        self.stdout: IO[bytes] = os.fdopen(reading, "rb", buffering=0)
-        self._print: IO[bytes] = os.fdopen(writing, "wb", buffering=0)
-
-    def start(self) -> None:
-        """Take hold of it, then let it run."""
-        from requests import RequestException
-
-        connection = None
-        try:
-            connection = attach(self._engine, self._name)
-            self._client.start(self._name)
-            if not self._own_kernel:
-                pid = self._client.inspect_container(self._name)["State"]["Pid"]
-                self.pid = _require_local(int(pid), self._engine)
-        except BaseException as error:
-            for end in (self.stdout, self._print, *([connection] if connection else [])):
-                end.close()
-            os.close(self.ready)
-            os.close(self._say_ready)
-            if isinstance(error, OSError) and not isinstance(error, RequestException):
-                raise SandboxError(str(error)) from error
-            raise
-        threading.Thread(target=self._listen, args=(connection,), daemon=True).start()
-
-    def _listen(self, connection: socket.socket) -> None:
-        """Sort what the container says until it ends: a frame has a channel, a length and that many bytes."""
-        with connection, connection.makefile("rb") as frames, self._print, suppress(OSError):  # the engine breaks off
-            while head := frames.read(8):
-                left = int.from_bytes(head[4:], "big")
-                while left and (block := frames.read1(min(left, 1 << 16))):
-                    left -= len(block)
-                    self._take(head[0], block)
-        os.close(self._say_ready)
-        self._ended.set()
-
-    def _take(self, channel: int, block: bytes) -> None:
-        if channel != 2 or not (self._said or block.startswith(b"ready")):  # or the first process itself fails
-            with suppress(BrokenPipeError):
-                while block:
-                    block = block[self._print.write(block) :]
-            return
-        if not self._said:
-            os.write(self._say_ready, b"ready")
-        self._said = (self._said + block)[:4096]
-
-    @property
-    def report(self) -> dict[str, int] | None:
-        """The first process's last words; None if it had none."""
-        with suppress(ValueError):
-            return json.loads(self._said.removeprefix(b"ready"))
-        return None
-
-    def poll(self) -> int | None:
-        """The exit code, None as long as it runs."""
-        if not self._ended.is_set():
-            return None
-        return self.report["code"] if self.report else -9
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait for the end; subprocess.TimeoutExpired after `timeout` seconds."""
-        if not self._ended.wait(timeout):
-            raise subprocess.TimeoutExpired(self._name, timeout or 0)
-        return self.poll() or 0
-
-    def kill(self) -> None:
-        """Kill all; the kernel ends the first process only after all others are gone."""
-        from docker.errors import APIError
-        from requests import RequestException
-
-        if self._ended.is_set():
-            return
-        self._kills_seen = memory_kills(self._root())
-        try:
-            self._client.kill(self._name)
-        except APIError:
-            pass  # it has ended meanwhile
-        except RequestException:  # the engine is gone
-            send(signal.SIGKILL, [self.pid] if self.pid > 0 else [])
-
-    def shared_memory(self) -> int:
-        """Bytes that lie in the inside's /dev/shm."""
-        with suppress(OSError):
-            state = os.statvfs(f"{self._root()}/dev/shm")
-            return (state.f_blocks - state.f_bfree) * state.f_frsize
-        return 0
-
-    def _root(self) -> str:
-        """Where the inside's root can be seen; by way of the relay, for the first process is closed to all."""
-        with suppress(OSError, IndexError):
-            relay = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()[0]
-            return f"/proc/{relay}/root"
-        return "/nowhere"
-
-    def judge(self, outcome: Outcome) -> Outcome:
-        """What the kernel did, and whether the engine failed us."""
-        report = self.report
-        if report is None and outcome.exit_code is not None:  # it was not us who killed it
-            raise SandboxError("the container ended without a word; was its engine stopped?")
-        kills = report["memory_kills"] if report else self._kills_seen
-        if not kills or outcome.end != "agent-error" or outcome.exit_code != 128 + signal.SIGKILL:
-            return replace(outcome, memory_kills=outcome.memory_kills + kills)
-        message = "the kernel killed the agent, for all together used more memory than is allowed"
-        kills += outcome.memory_kills - 1
-        return replace(outcome, end="out-of-memory", exit_code=None, message=message, memory_kills=kills)
-
-
-def has_own_kernel(runtime: str) -> bool:
-    """Whether what runs inside is no process of this machine, so that it can't be watched from outside."""
-    return any(word in runtime.lower() for word in ("runsc", "gvisor", "kata", "krun"))
-
-
-def _require_local(pid: int, engine: Engine) -> int:
-    """The number of a first process, if it is one of this machine's; -1 if it has ended already."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text() if pid > 0 else ""
-    except OSError:
-        status = ""
-    if not status:
-        return -1
-    if not any(line.startswith("NSpid:") and line.endswith("\t1") for line in status.splitlines()):
-        raise SandboxError(f"the container engine at {engine.address} does not run where mlebench does")
-    return pid
+    make_home(scratch / "home", world)
+    subprocess.run(["chmod", "-R", "a+rX", scratch / "home"], check=True)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from mlebench.errors import SandboxError
 from mlebench.sandbox import Limits, Observer, Outcome, Sample, World
@@ -46,6 +46,28 @@ KILL_SECONDS = 60
 OVERHEAD_TASKS = 4  # the sandbox's own processes
 
 
+class Program(Protocol):
+    """What of a process (`subprocess.Popen`) is used here."""
+
+    @property
+    def pid(self) -> int:
+        """All that is watched descends from it."""
+        ...
+
+    @property
+    def stdout(self) -> IO[bytes] | None:
+        """A pipe."""
+        ...
+
+    def poll(self) -> int | None:
+        """The exit code; None as long as it runs."""
+        ...
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the exit code; subprocess.TimeoutExpired after so many seconds."""
+        ...
+
+
 @dataclass(frozen=True)
 class Watched:
     """A program that has been started, and the means to watch it.
@@ -56,7 +78,7 @@ class Watched:
     `shared_memory` tells how much memory its in-memory file system holds.
     """
 
-    process: subprocess.Popen[bytes]
+    process: Program
     ready: int
     folders: Sequence[Path]
     kill: Callable[[], None]
@@ -138,7 +160,7 @@ def _wait(
     return stopped
 
 
-def _ended(process: subprocess.Popen[bytes], timeout: float) -> bool:
+def _ended(process: Program, timeout: float) -> bool:
     try:
         process.wait(timeout)
     except subprocess.TimeoutExpired:
@@ -282,7 +304,7 @@ def _require_ready(ready: int, output: Path) -> None:
         raise SandboxError(f"the sandbox could not be set up: {tail or 'it ended without a word'}")
 
 
-def _reap(process: subprocess.Popen[bytes]) -> None:
+def _reap(process: Program) -> None:
     try:
         process.wait(KILL_SECONDS)
     except subprocess.TimeoutExpired as error:
@@ -290,7 +312,7 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def _captured(process: subprocess.Popen[bytes], output: Path) -> Iterator[None]:
+def _captured(process: Program, output: Path) -> Iterator[None]:
     """Copy what the program prints to the file `output`: its beginning at once, its end at the end."""
     assert process.stdout is not None
     with output.open("wb") as file:
