@@ -87,6 +87,11 @@ def test_an_agent_in_a_root_of_its_own(tmp_path, monkeypatch):
     built = build(software, "bubblewrap", say=quiet)
     assert find(software, "bubblewrap") == built
     assert built.root is not None
+    later = Software.parse({**table, "python": "==3.13.4"}, agent)
+    for act in (find, lambda *arguments: build(*arguments, say=quiet, force=True)):
+        with pytest.raises(UsageError, match=r"its root, Debian trixie, has 3\.13\.5"):
+            act(later, "bubblewrap")
+    assert find(software, "bubblewrap") == built
     assert not [path for path in built.root.rglob("*") if not path.is_symlink() and path.stat().st_mode & 0o6000]
     for folder in ("data", "submission", "code", "logs"):
         (tmp_path / folder).mkdir()

@@ -85,6 +85,21 @@ class Plan:
         return (self.folder / "manifest.json").is_file() and (self.root is None or self.root.is_built())
 
 
+    def require_version(self) -> None:
+        """Raise UsageError if the Python of its root, which others may have built before, is none that is asked for."""
+        from packaging.specifiers import SpecifierSet
+
+        manifest = self.folder / "manifest.json"
+        if self.root is None or not manifest.is_file():
+            return
+        version = json.loads(manifest.read_text(encoding="utf-8"))["python"]
+        if not SpecifierSet(self.software.python).contains(version, prereleases=True):
+            raise UsageError(
+                f"{self.software.agent} needs Python {self.software.python}, and its root, Debian {self.root.release}, "
+                f"has {version}: name a later release"
+            )
+
+
 def contents(software: Software) -> dict[str, Any]:
     """The packages that are asked for, by content: where the files lie is no matter."""
     base = base_sources(software.base) if software.base else []
@@ -120,6 +135,7 @@ def plan(software: Software) -> Plan:
 def find(software: Software) -> Environment:
     """The built environment. Raises UsageError if it isn't there."""
     planned = plan(software)
+    planned.require_version()
     if not planned.is_built():
         raise UsageError(
             f"the environment {planned.digest} of the agent {software.agent} is not built: "
@@ -141,6 +157,7 @@ def build(software: Software, say: Say, force: bool = False) -> Environment:
 def _build(planned: Plan, say: Say, force: bool = False) -> None:
     folder = planned.folder
     with locked(folder.with_suffix(".lock"), say):
+        planned.require_version()
         if planned.is_built() and not force:
             say(f"{folder} is there already")
             return
