@@ -84,7 +84,6 @@ class Plan:
         """Whether all of it is there."""
         return (self.folder / "manifest.json").is_file() and (self.root is None or self.root.is_built())
 
-
     def require_version(self) -> None:
         """Raise UsageError if the Python of its root, which others may have built before, is none that is asked for."""
         from packaging.specifiers import SpecifierSet
