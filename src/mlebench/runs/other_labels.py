@@ -33,6 +33,7 @@ CONTAINERS = frozenset(  # of many rows, and not read here
         *(".sqlite", ".db", ".zarr"),
     }
 )
+SUFFIXES = MEDIA | CONTAINERS | {".csv", ".json", ".txt"}
 SEARCHED_IDS = 100
 
 
@@ -57,6 +58,8 @@ def find_other_labels(public: Path, table: Path, harmless: Collection[Path], key
     columns of the training table but for those that are asked for.
     """
     paths = [path for path in walk(public) if path != table and path not in harmless]
+    if not paths:
+        return ""
     names = {path: list(_names(path, public)) for path in paths}
     held_back, kept, test = (_stems(ids) for ids in (rows.held_back, rows.kept, rows.test))
     of_test = {name: form for listed in names.values() for name in listed if (form := _form(name, test))}
@@ -80,8 +83,8 @@ def _stems(ids: pd.Series) -> set[str]:
 
 
 def _stem(name: str) -> str:
-    suffix = PurePosixPath(name).suffix
-    return name.removesuffix(suffix) if suffix.lower() in MEDIA | CONTAINERS | {".csv", ".json", ".txt"} else name
+    stem, dot, suffix = name.rpartition(".")
+    return stem if dot + suffix.lower() in SUFFIXES else name
 
 
 def _names(path: Path, public: Path) -> Iterator[str]:
