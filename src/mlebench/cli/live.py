@@ -37,20 +37,20 @@ def watched() -> Iterator[Watcher]:
 
 
 class _Lines:
-    """Says once how each attempt ended; those that were done before are passed over in silence."""
+    """Says once how each try ended; what had ended before is passed over in silence."""
 
     def __init__(self) -> None:
-        self._said: set[AttemptFolder] | None = None
+        self._said: dict[AttemptFolder, tuple[str | None, str | None]] | None = None
 
     def __call__(self, attempts: Sequence[AttemptFolder]) -> None:
         """Say what is new since the last call; the first call, before anything runs, only takes note."""
         finished = {attempt: state for attempt in attempts if (state := attempt.state()).state == "finished"}
-        if self._said is None:
-            self._said = {attempt for attempt, state in finished.items() if state.is_done}
+        now = {attempt: (state.end, state.finished) for attempt, state in finished.items()}
+        before = now if self._said is None else self._said
         for attempt, state in finished.items():
-            if attempt not in self._said:
+            if before.get(attempt) != now[attempt]:
                 click.echo(f"{attempt.competition_id} seed {attempt.seed}: {_result(attempt, state)}", err=True)
-        self._said |= finished.keys()
+        self._said = before | now
 
 
 def status_table(attempts: Sequence[AttemptFolder], running: bool = True, rows: int | None = None) -> Table:
