@@ -86,6 +86,7 @@ def test_what_engines_need_to_be_told(tmp_path):
     assert rootless["DeviceRequests"] == [{"Driver": "cdi", "DeviceIDs": ["nvidia.com/gpu=1"]}]
     assert settings(tmp_path / "b", replace(DOCKER, remaps_users=True))["HostConfig"]["UsernsMode"] == "host"
     assert settings(tmp_path / "c", runtime="runsc")["HostConfig"]["Runtime"] == "runsc"
+    assert "Healthcheck" not in settings(tmp_path / "d")  # Podman would look for systemd
 
 
 def test_the_environment_is_the_worlds_over_the_images(tmp_path):

@@ -129,6 +129,7 @@ class Image:
     environment: Mapping[str, str]
     python: str  # that runs the first process
     places: Sequence[Place] = ()  # the system's folders, if they are not in the image
+    checks_health: bool = False  # by a program that the engine runs inside now and then
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ def container_settings(
         "WorkingDir": "/home/code",
         "Hostname": "sandbox",
         "Labels": {LABEL: json.dumps(own_identity())},
-        "Healthcheck": {"Test": ["NONE"]},
+        **({"Healthcheck": {"Test": ["NONE"]}} if image.checks_health else {}),
         "Tty": False,
         "OpenStdin": True,
         "StdinOnce": True,  # it closes with the runner's connection
@@ -253,7 +254,7 @@ def _image(client: APIClient, world: World) -> Image:
         )
     variables = dict(line.partition("=")[::2] for line in found.get("Env") or [])
     prefixes = [Place(prefix, str(prefix)) for prefix in world.software]
-    return Image(world.image, variables, "python3", prefixes)
+    return Image(world.image, variables, "python3", prefixes, bool(found.get("Healthcheck")))
 
 
 def _system_image(client: APIClient, root: Path) -> str:
