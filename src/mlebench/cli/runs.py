@@ -53,8 +53,9 @@ def runs_dir_option(command: click.decorators.FC) -> click.decorators.FC:
     "--sandbox",
     default="auto",
     show_default=True,
-    help="bubblewrap, none, or a dotted path module:Class. auto: bubblewrap; where it is missing, built-in agents "
-    "run without a sandbox.",
+    help="bubblewrap, docker (also docker:RUNTIME), apptainer, none, or a dotted path module:Class. auto: the best "
+    'that works here ("mlebench doctor" says which and why); where none does, built-in agents that need no model run '
+    "without a sandbox.",
 )
 @click.option("--memory", type=Size(), help="Memory limit of an attempt, such as 16GB. Default: a share of all.")
 @click.option("--processes", type=click.IntRange(min=1), default=4096, show_default=True, help="Limit of an attempt.")
@@ -70,6 +71,7 @@ def runs_dir_option(command: click.decorators.FC) -> click.decorators.FC:
 @click.option("--max-dollars", type=click.FloatRange(min=0, min_open=True), help="What an attempt may spend.")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens, in and out, that an attempt may use.")
 @click.option("--max-requests", type=click.IntRange(min=1), help="Requests to the model that an attempt may make.")
+@click.option("--max-concurrent", type=click.IntRange(min=1), help="Requests at once; more wait. Default: 8.")
 @click.option(
     "--patience",
     type=Duration(),
@@ -135,6 +137,7 @@ def run(
     max_dollars: float | None,
     max_tokens: int | None,
     max_requests: int | None,
+    max_concurrent: int | None,
     patience: float | None,
     provider_tools: bool,
     replay: str | None,
@@ -212,6 +215,7 @@ def run(
                 "max_tokens": max_tokens,
                 "max_requests": max_requests,
                 "provider_tools": provider_tools,
+                **({} if max_concurrent is None else {"max_concurrent": max_concurrent}),
                 **({} if patience is None else {"patience_seconds": patience}),
             },
             replay=recorded,
