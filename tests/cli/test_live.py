@@ -24,6 +24,7 @@ def test_each_try_is_told_once_and_none_that_ended_before(tmp_path, capsys):
 
     with watched() as watch:
         assert said() == ""
+        assert said() == ""  # nothing has begun yet
         stopped.write_state(AttemptState("stopped", 0, "running"))
         assert said() == ""
         write(stopped, "timeout", "2026-01-31T11:00:00.000+00:00")
