@@ -6,12 +6,14 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import httpx
 import pytest
 from starlette.responses import JSONResponse, Response
 
 from mlebench.services.gateway import Gateway, plan_gateway
+from mlebench.services.gateway.answers import Answer, retry_after
 
 MESSAGES = [{"role": "user", "content": "Hi"}]
 PATHS = {
@@ -139,6 +141,38 @@ def test_a_wait_longer_than_patience_is_not_begun(start, upstream, dialect, stat
     assert answer.status_code == status
     assert running.verdict[0] == "gateway-error"
     assert len(upstream.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "seconds"),
+    [
+        ({}, b"", None),
+        ({"retry-after": "7"}, b"", 7),
+        ({"retry-after": "7", "retry-after-ms": "1500"}, b"", 1.5),
+        ({"retry-after": "-3"}, b"", 0),
+        ({"retry-after": "Sat, 21 Nov 2026 12:01:00 GMT"}, b"", 60),
+        ({"retry-after": "Sat, 21 Nov 2020 12:01:00 GMT"}, b"", 0),
+        ({"retry-after": "soon"}, b"", None),
+        ({"retry-after": "inf"}, b"", None),
+        ({}, b'{"error": {"details": [{"@type": "RetryInfo", "retryDelay": "17.5s"}]}}', 17.5),
+    ],
+)
+def test_how_long_an_upstream_wants_to_be_left_alone(headers, body, seconds):
+    now = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    assert retry_after(Answer(429, headers, body), now) == seconds
+
+
+def test_a_call_that_waits_ends_with_the_attempt(start, upstream):
+    """Another call was told that the key is refused; to wait on would be of no use."""
+    upstream.script += [Response("", 429, {"retry-after": "20"}), Response("", 401)]
+    with start() as running, ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(running.chat)
+        while not upstream.seen:
+            time.sleep(0.01)
+        assert running.chat().status_code == 401
+        assert waiting.result().status_code == 401
+    assert len(upstream.seen) == 2
+    assert [entry["tries"] for entry in running.recorded()] == [1, 1]
 
 
 FATAL = {

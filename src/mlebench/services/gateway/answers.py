@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -158,9 +159,10 @@ def retry_after(answer: Answer, now: datetime | None = None) -> float | None:
     headers = answer.headers
     for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
-            return max(0.0, float(headers[name]) / scale)
+            seconds = float(headers[name]) / scale
         except (KeyError, ValueError):
             continue
+        return max(0.0, seconds) if math.isfinite(seconds) else None
     if "retry-after" in headers:
         try:
             until = parsedate_to_datetime(headers["retry-after"])
