@@ -234,6 +234,21 @@ def test_helpers_of_the_gemini_cli_ask_for_the_runs_model(attempt, built, helper
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("agent", "place"), [("codex", "reasoning"), ("claude-code", "output_config")])
+def test_the_effort_that_is_asked_for_reaches_the_model(attempt, built, agent, place):
+    built(agent)
+    made = attempt(agent, parameters={"reasoning_effort": "low"})
+    assert {recorded.body[place]["effort"] for recorded in made.server.requests} == {"low"}
+
+
+@pytest.mark.slow
+def test_claude_codes_limit_of_an_answer_reaches_the_model(attempt, built):
+    built("claude-code")
+    made = attempt("claude-code", parameters={"max_output_tokens": 5000})
+    assert {recorded.body["max_tokens"] for recorded in made.server.requests} == {5000}
+
+
+@pytest.mark.slow
 @every_agent
 def test_commands_find_the_python_and_the_packages_of_the_environment(attempt, built, agent):
     built(agent)
