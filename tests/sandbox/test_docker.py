@@ -25,6 +25,7 @@ from mlebench.sandbox.container import LABEL, own_identity
 from mlebench.sandbox.docker import Image, User, container_settings
 from mlebench.sandbox.engine import Engine, NoEngineError, address, connect, engine_from, find_engine, unavailable
 from mlebench.sandbox.places import make_home, places_of
+from mlebench.sandbox.system import gpu_devices
 
 MEGABYTE = 1 << 20
 DOCKER = Engine("unix:///x", "1.44", "Docker", "27.1", False, False, "runc", ("runc", "runsc"), "2", True, True)
@@ -47,13 +48,13 @@ def client(docker):
 # --- what the engine is asked for
 
 
-def settings(folder, engine=DOCKER, runtime=None, **limits):
+def settings(folder, engine=DOCKER, runtime=None, is_own=True, **limits):
     world = replace(make_world(folder / "world"), sockets={5000: folder / "s"})
     (folder / "scratch" / "tmp").mkdir(parents=True)
     (folder / "s").touch()
     make_home(folder / "scratch" / "home", world)
     places = places_of(world, folder / "scratch")
-    image = Image("an-image", {"PATH": "/opt/bin:/bin", "LANG": "en"}, "python3")
+    image = Image("an-image", {"PATH": "/opt/bin:/bin", "LANG": "en"}, "python3", is_own)
     return container_settings(world, ["agent", "x"], Limits(10, **limits), places, User(7, 8), image, engine, runtime)
 
 
@@ -78,6 +79,19 @@ def test_it_asks_for_limits(tmp_path):
     assert 50 < asked["PidsLimit"] < 56
     assert asked["CpusetCpus"] == "1,3"
     assert asked["DeviceRequests"] == [{"Driver": "nvidia", "DeviceIDs": ["0", "2"], "Capabilities": [["gpu"]]}]
+
+
+def test_without_an_image_gpus_are_devices_of_this_machine(tmp_path):
+    asked = settings(tmp_path, is_own=False, gpus=[1])["HostConfig"]
+    assert "DeviceRequests" not in asked
+    assert "/dev/nvidia1" in [device["PathOnHost"] for device in asked["Devices"]]
+
+
+def test_gpus_that_were_not_given_stay_outside(tmp_path):
+    for name in ("nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm", "null"):
+        (tmp_path / name).touch()
+    assert [path.name for path in gpu_devices([1], tmp_path)] == ["nvidia1", "nvidia-uvm", "nvidiactl"]
+    assert gpu_devices([], tmp_path) == []
 
 
 def test_what_engines_need_to_be_told(tmp_path):

@@ -193,7 +193,8 @@ def _world_options(world: World, scratch: Path, limits: Limits) -> list[str]:
     options += [*_parents(Path(RUN, "x")), "--ro-bind", str(HERE / "relay.py"), f"{RUN}/relay.py"]
     for port, socket in world.sockets.items():
         options += ["--ro-bind", str(socket), f"{RUN}/{port}.sock"]
-    options += _gpu_options(limits.gpus)
+    for device in system.gpu_devices(limits.gpus):
+        options += ["--dev-bind", str(device), str(device)]
     # What bwrap made itself lies in memory, without bound: nobody may write there.
     return [*options, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/home/code"]
 
@@ -215,18 +216,6 @@ def _parents(path: Path) -> list[str]:
     for parent in list(reversed(path.parents))[1:]:
         found += ["--perms", "0755", "--dir", str(parent)]
     return found
-
-
-def _gpu_options(gpus: Sequence[int]) -> list[str]:
-    """NVIDIA's devices: those that were given to the attempt, and what all share."""
-    if not gpus:
-        return []
-    devices = [Path(f"/dev/nvidia{number}") for number in gpus]
-    devices += [path for path in sorted(Path("/dev").glob("nvidia[-c]*")) if path.exists()]
-    options = []
-    for device in devices:
-        options += ["--dev-bind", str(device), str(device)]
-    return options
 
 
 def _fill_scratch(scratch: Path) -> None:

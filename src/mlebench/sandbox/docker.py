@@ -128,7 +128,8 @@ class Image:
     name: str
     environment: Mapping[str, str]
     python: str  # that runs the first process
-    places: Sequence[Place] = ()  # the system's folders, if they are not in the image
+    is_own: bool  # with a system of its own; else that of this machine stands in `places`
+    places: Sequence[Place] = ()
     checks_health: bool = False  # by a program that the engine runs inside now and then
 
 
@@ -166,11 +167,13 @@ def container_settings(
         "OpenStdin": True,
         "StdinOnce": True,  # it closes with the runner's connection
         **{f"Attach{name}": True for name in ("Stdin", "Stdout", "Stderr")},
-        "HostConfig": _host_settings(limits, places, engine, runtime),
+        "HostConfig": _host_settings(limits, places, image, engine, runtime),
     }
 
 
-def _host_settings(limits: Limits, places: Sequence[Place], engine: Engine, runtime: str | None) -> dict[str, Any]:
+def _host_settings(
+    limits: Limits, places: Sequence[Place], image: Image, engine: Engine, runtime: str | None
+) -> dict[str, Any]:
     memory = limits.memory_bytes
     settings: dict[str, Any] = {
         "NetworkMode": "none",
@@ -191,8 +194,10 @@ def _host_settings(limits: Limits, places: Sequence[Place], engine: Engine, runt
         settings["PidsLimit"] = limits.processes + OVERHEAD_TASKS
     if limits.cpus is not None and not engine.rootless:
         settings["CpusetCpus"] = ",".join(map(str, limits.cpus))
-    if limits.gpus:
+    if limits.gpus and image.is_own:
         settings["DeviceRequests"] = [_gpu_request(limits.gpus, engine)]
+    elif limits.gpus:  # the programs for them are in this machine's /usr already
+        settings["Devices"] = [_device(path) for path in system.gpu_devices(limits.gpus)]
     if engine.name == "Podman" and engine.rootless:
         settings["UsernsMode"] = "keep-id"  # files that the agent makes are the caller's
     elif engine.remaps_users:
@@ -211,6 +216,10 @@ def _mount(place: Place) -> dict[str, Any]:
         "ReadOnly": not place.writable,
         "BindOptions": {"Propagation": "rprivate"},
     }
+
+
+def _device(path: Path) -> dict[str, str]:
+    return {"PathOnHost": str(path), "PathInContainer": str(path), "CgroupPermissions": "rw"}
 
 
 def _gpu_request(gpus: Sequence[int], engine: Engine) -> dict[str, Any]:
@@ -237,7 +246,7 @@ def _image(client: APIClient, world: World) -> Image:
     """The world's image, which must be there; or an empty one, to which the system's folders are mounted."""
     if world.image is None:
         name = _system_image(client, world.root or Path("/"))
-        return Image(name, {}, system.inner_python(world), system_places(world))
+        return Image(name, {}, system.inner_python(world), False, system_places(world))
     from docker import errors
 
     try:
@@ -254,7 +263,7 @@ def _image(client: APIClient, world: World) -> Image:
         )
     variables = dict(line.partition("=")[::2] for line in found.get("Env") or [])
     prefixes = [Place(prefix, str(prefix)) for prefix in world.software]
-    return Image(world.image, variables, "python3", prefixes, bool(found.get("Healthcheck")))
+    return Image(world.image, variables, "python3", True, prefixes, bool(found.get("Healthcheck")))
 
 
 def _system_image(client: APIClient, root: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -62,6 +63,13 @@ def parts(root: Path) -> list[tuple[Path, str]]:
     """Folders and files of the system `root`, each with its place inside."""
     names = ["usr", *(name for name in TOP if not (root / name).is_symlink()), *FILES]
     return [(root / name, f"/{name}") for name in names if (root / name).exists()]
+
+
+def gpu_devices(gpus: Sequence[int], folder: Path = Path("/dev")) -> list[Path]:
+    """NVIDIA's devices: those that were given to the attempt, and what all share."""
+    if not gpus:
+        return []
+    return [*(folder / f"nvidia{number}" for number in gpus), *sorted(folder.glob("nvidia[-c]*"))]
 
 
 def prefixes(world: World) -> list[Path]:
