@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import shutil
+import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +12,9 @@ from datetime import UTC, datetime
 
 import httpx
 import pytest
+from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from mlebench.services.gateway import Gateway, plan_gateway
 from mlebench.services.gateway.answers import Answer, retry_after
@@ -202,6 +206,35 @@ def test_what_no_patience_can_repair_ends_the_attempt(start, upstream, helpers, 
     assert word in reason
     assert helpers.key not in reason + told.text + running.log.read_text()
     assert len(upstream.seen) == 1
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A certificate for 127.0.0.1 that signs itself, and its key."""
+    folder = tmp_path_factory.mktemp("tls")
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"),
+            *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder / "key.pem", "-out", folder / "cert.pem"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return {"ssl_certfile": str(folder / "cert.pem"), "ssl_keyfile": str(folder / "key.pem")}
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate with")
+@pytest.mark.parametrize("trusted", [True, False])
+def test_an_upstream_with_a_certificate(start, tcp, upstream, models_file, monkeypatch, certificate, trusted):
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", certificate["ssl_certfile"])
+    app = Starlette(routes=[Route("/{path:path}", upstream.__call__, methods=["POST"])])
+    with tcp(app, **certificate) as url:
+        models_file.write_text(models_file.read_text().replace(upstream.url, url))
+        with start() as running:
+            answer = running.chat()
+    assert answer.status_code == (200 if trusted else 401)
+    assert trusted or "its certificate isn't trusted" in running.verdict[1]
 
 
 def test_moderation_is_no_matter_of_keys(start, upstream):

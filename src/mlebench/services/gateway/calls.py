@@ -107,6 +107,9 @@ class Caller:
         try:
             answer = await once()
         except (httpx.TransportError, httpx.DecodingError, OSError) as error:
+            if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                hint = "a file with that of its authority can be named by SSL_CERT_FILE"
+                return None, Judgement("fatal", f"its certificate isn't trusted ({quote(str(error))}); {hint}")
             return None, Judgement("retry", f"{type(error).__name__}: {quote(str(error))}")
         return answer, judge(answer, order.route, order.stream and order.route.sse)
 
