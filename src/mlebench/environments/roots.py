@@ -22,7 +22,7 @@ from mlebench.environments.steps import BuildError, Say, Steps
 from mlebench.errors import UsageError
 from mlebench.files import remove_tree, write_json
 
-ALWAYS = ("ca-certificates", "procps", "python3", "python3-venv")
+ALWAYS = ("ca-certificates", "libexpat1", "libgomp1", "procps", "python3", "python3-venv")  # libgomp for LightGBM
 _OF_THE_ROOT = {"bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr", "etc"}
 _OF_THE_HOST = {"resolv.conf", "hosts", "ssl", "pip.conf", "uv", "passwd", "group", "nsswitch.conf"}  # in /etc
 

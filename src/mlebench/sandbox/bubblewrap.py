@@ -60,7 +60,7 @@ class Bubblewrap:
         if system.is_real_root():
             system.require_readable(world)
         with scratch_folder() as scratch:
-            _fill_scratch(scratch)
+            _fill_scratch(scratch, world)
             writable = [world.submission, world.code, world.logs, scratch / "tmp"]
             ready, say_ready = os.pipe()
             told, tell = os.pipe()
@@ -218,10 +218,10 @@ def _parents(path: Path) -> list[str]:
     return found
 
 
-def _fill_scratch(scratch: Path) -> None:
+def _fill_scratch(scratch: Path, world: World) -> None:
     (scratch / "tmp" / "home").mkdir(parents=True)
     for name, text in ETC.items():
-        (scratch / name).write_text(text)
+        (scratch / name).write_text(text.replace("/bin/bash", system.shell(world)))
         (scratch / name).chmod(0o644)
 
 

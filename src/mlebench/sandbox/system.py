@@ -48,6 +48,12 @@ def inner_python(world: World) -> str:
     return own_python() if world.root is None else "/usr/bin/python3"
 
 
+def shell(world: World) -> str:
+    """The agent's login shell: bash where the system has it, which command-line agents expect."""
+    there = world.image is None and ((world.root or Path("/")) / "usr/bin/bash").exists()
+    return "/bin/bash" if there else "/bin/sh"
+
+
 def counts_processes_by_namespace() -> bool:
     """Whether RLIMIT_NPROC does; before Linux 5.14, all processes of the user on the machine counted."""
     version = os.uname().release.split("-")[0].split(".")
