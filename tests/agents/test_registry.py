@@ -38,7 +38,8 @@ def own(tmp_path):
 
 
 def test_every_folder_with_files_is_a_built_in_agent():
-    folders = {path.parent.name for path in agents.BUILT_IN.glob("*/main.py")}
+    folders = {path.name for path in agents.BUILT_IN.iterdir() if path.is_dir() and any(path.glob("*.*"))}
+    folders.discard("__pycache__")
     assert folders == set(agents.agents())
     assert "sample" in folders
 
@@ -83,8 +84,21 @@ def test_missing_packages_are_named(own):
 def test_unknown_agent_suggests_a_similar_one(tmp_path):
     with pytest.raises(UsageError, match='Did you mean "sample"'):
         agents.get("smaple")
-    with pytest.raises(UsageError, match=r"has neither an agent\.toml"):
+    with pytest.raises(UsageError, match=r"has none of agent\.toml"):
         agents.get(tmp_path)
+
+
+def test_a_folder_with_nothing_but_a_program_is_an_agent(tmp_path):
+    (tmp_path / "start.sh").write_text("echo hello")
+    assert agents.get(tmp_path).command == ("sh", "/home/agent/start.sh")
+    (tmp_path / "main.py").touch()
+    found = agents.get(tmp_path)
+    assert found.command == ("python", "/home/agent/main.py")
+    assert not found.trusted
+
+
+def test_only_what_ships_is_trusted():
+    assert {name for name, agent in agents.agents().items() if agent.trusted} == {"sample", "baseline"}
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,17 @@ def test_ends_and_what_is_graded(agent, run, program, end, valid):
     assert state.is_done
 
 
+def test_a_command_is_an_agent(run):
+    command = "cp $DATA_DIR/sample_submission.csv $SUBMISSION_DIR/submission.csv && echo done in $(basename $PWD)"
+    folder = run("command", agent_parameters={"command": command})
+    state, grade = state_and_grade(folder)
+    assert (state.end, grade["valid_submission"]) == ("completed", True)
+    assert (AttemptFolder(folder, IDS[0], 0).path / "output.txt").read_text() == "done in code\n"
+    missing, _ = state_and_grade(run("command", name="without"))
+    assert missing.end == "agent-error"
+    assert "--set command" in (AttemptFolder(folder.parent / "without", IDS[0], 0).path / "output.txt").read_text()
+
+
 def test_the_whole_configuration_is_disclosed(agent, run):
     config = read_config(run(agent(COPY), ids=IDS, seeds=2, workers=2))
     assert config.sources == dict.fromkeys(IDS, "synthetic")
@@ -161,7 +172,7 @@ def test_strangers_never_run_unsandboxed_unasked(agent, monkeypatch):
     name, warnings = choose_sandbox("auto", agents.get("sample"))
     assert name == "none"
     assert "NO SANDBOX" in warnings[0]
-    for stranger in (agent(COPY), "mini"):
+    for stranger in (agent(COPY), "mini", "command"):
         with pytest.raises(UsageError, match="--sandbox none"):
             choose_sandbox("auto", agents.get(stranger))
     with pytest.raises(UsageError, match="not installed"):

@@ -27,6 +27,8 @@ from mlebench.errors import UsageError
 BUILT_IN = Path(__file__).parent
 PARAMETER_TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "model": str}
 DIALECTS = ("openai-chat", "openai-responses", "openai-completions", "openai-embeddings", "anthropic", "google")
+TRUSTED = ("sample", "baseline")
+STARTS = {"main.py": ("python", "/home/agent/main.py"), "start.sh": ("sh", "/home/agent/start.sh")}
 WARNING_SIGNALS = ("SIGUSR1", "SIGUSR2", "SIGINT", "SIGHUP")
 
 ParameterValue = str | int | float | bool
@@ -79,8 +81,13 @@ class Agent:
 
     @property
     def built_in(self) -> bool:
-        """Whether it ships with mlebench. Others run without a sandbox only if the user asks for that."""
+        """Whether it ships with mlebench."""
         return self.folder.parent == BUILT_IN
+
+    @property
+    def trusted(self) -> bool:
+        """Whether all that it runs ships with mlebench. Others run without a sandbox only if the user asks for that."""
+        return self.built_in and self.id in TRUSTED
 
     @property
     def reference(self) -> str:
@@ -160,13 +167,23 @@ def get(name_or_path: str | Path) -> Agent:
 
     if written_for_v1 := v1_folder.load(name):
         return written_for_v1
+    for start, command in STARTS.items():
+        if (folder / start).is_file():
+            return _bare_folder(folder.resolve(), command)
     if folder.is_dir():
-        raise UsageError(f"the folder {folder} is no agent: it has neither an agent.toml nor a config.yaml")
+        expected = ", ".join(("agent.toml", "config.yaml", *STARTS))
+        raise UsageError(f"the folder {folder} is no agent: it has none of {expected}")
     similar = difflib.get_close_matches(name, known, n=1)
     hint = f' Did you mean "{similar[0]}"?' if similar else ""
     raise UsageError(
         f'no agent "{name}".{hint} Built in are {", ".join(known)}; any folder with an agent.toml can be given as well.'
     )
+
+
+def _bare_folder(folder: Path, command: tuple[str, ...]) -> Agent:
+    """An agent of which nothing is known but how it starts."""
+    summary = f"Runs {command[-1].rpartition('/')[2]}."
+    return Agent(folder.name, folder, folder.name, summary, command, {}, False, (), ())
 
 
 def load_agent(folder: Path) -> Agent:

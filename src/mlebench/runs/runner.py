@@ -138,8 +138,8 @@ def plan_run(
 def choose_sandbox(name: str, agent: Agent, environment: str | None = None) -> tuple[str, list[str]]:
     """The sandbox to use and what the person should know about it.
 
-    `auto` takes the best that works here. Where none does, or none has what the agent runs in, agents that are built
-    in and need no model run unsandboxed with a warning. Raises UsageError if the sandbox can't be used here, or if
+    `auto` takes the best that works here. Where none does, or none has what the agent runs in, agents that are trusted
+    run unsandboxed with a warning. Raises UsageError if the sandbox can't be used here, or if
     another's agent, or a model's code, would run unsandboxed unasked.
     """
     if name != "auto":
@@ -148,17 +148,16 @@ def choose_sandbox(name: str, agent: Agent, environment: str | None = None) -> t
         return name, [] if name != "none" else ["the agent runs without a sandbox, with all your rights"]
     found, reasons = best()
     why = " ".join(f"{each}: {reason}" for each, reason in reasons)
-    trusted = agent.built_in and not agent.needs_model
     if found is not None:
         try:
             environments.find(agent.software_for(environment), found)
         except UsageError as error:
-            if not trusted:
+            if not agent.trusted:
                 raise
             why = f"{why} {found}: {error}".strip()
         else:
             return found, []
-    if not trusted:
+    if not agent.trusted:
         raise UsageError(
             f"there is no sandbox for this agent. {why} "
             "--sandbox none runs it without one, with all your rights and the answers in reach."
