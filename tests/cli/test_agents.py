@@ -134,3 +134,12 @@ def test_a_faulty_table_is_named_with_its_file(mlebench, own):
     folder = own("base = 'huge'")
     said = mlebench("agents", "show", folder, code=2).stderr
     assert f'{folder}/agent.toml: base of [software] is "huge"; there are light, standard' in said
+
+
+@pytest.mark.slow
+def test_what_is_built_for_another_base_is_told(mlebench, own):
+    folder = own("base = 'standard'")
+    mlebench("agents", "build", folder, "--environment", "light")
+    assert json.loads(mlebench("agents", "show", folder, "--json").stdout)["environment"] == "built light"
+    text = mlebench("agents", "show", folder).stdout
+    assert "is not built" in text

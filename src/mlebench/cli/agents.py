@@ -185,10 +185,13 @@ def _details(agent: Agent, base: str | None) -> dict[str, Any]:
 
 
 def _state(agent: Agent, sandbox: str = "bubblewrap", base: str | None = None) -> str:
-    """In a word or two: whether it could run now."""
+    """In a word or two: whether it could run now, if need be with --environment light."""
     if agent.software_for(base) is None:
         return "this Python"
-    return _looked_up(agent, sandbox, base, lambda _: "built", lambda _: "not built")
+    word = _looked_up(agent, sandbox, base, lambda _: "built", lambda _: "not built")
+    if word == "not built" and base is None:
+        return _looked_up(agent, sandbox, "light", lambda _: "built light", lambda _: word)
+    return word
 
 
 def _environment_line(agent: Agent, sandbox: str, base: str | None) -> str:
