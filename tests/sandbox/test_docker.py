@@ -265,6 +265,7 @@ ATTACK_ON_THE_FIRST = """
 import ctypes, json, os, resource, signal, subprocess, sys, time
 libc = ctypes.CDLL(None)
 done = []
+signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the first process passes it on
 for number in (signal.SIGSTOP, signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
     try: os.kill(1, number)
     except OSError: pass

@@ -142,7 +142,7 @@ def test_without_a_sandbox_it_does(way, sockets, host, tmp_path):
 def test_its_end_has_the_right_name(name, way, end, limits, usable, host, tmp_path):
     _, outcome, output = attack(usable(name), way, tmp_path, host, limits)
     assert outcome.end == end, (outcome, output[-2000:])
-    assert outcome.seconds < 15
+    assert outcome.seconds < 60  # and not for ever
     assert outcome.peak_memory_bytes < 4 * (limits.memory_bytes or 1 << 40)
     assert not alive(host.told["marker"])
 

@@ -30,7 +30,7 @@ HERE = Path(__file__).parent
 RUN = "/run/mlebench"
 MACHINE_FILES = (Path("/sys/devices/system/cpu"), Path("/sys/devices/system/node"))
 ETC = {
-    "passwd": f"root:x:0:0::/:/bin/false\nagent:x:{AGENT}:{AGENT}::/tmp/home:/bin/sh\n",
+    "passwd": f"root:x:0:0::/:/bin/false\nagent:x:{AGENT}:{AGENT}::/tmp/home:/bin/bash\n",
     "group": f"root:x:0:\nagent:x:{AGENT}:\n",
     "hosts": "127.0.0.1 localhost sandbox\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",

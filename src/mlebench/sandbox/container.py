@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -177,6 +177,16 @@ class Container:
             pass  # it has ended meanwhile
         except RequestException:  # the engine is gone
             send(signal.SIGKILL, [self.pid] if self.pid > 0 else [])
+
+    def terminate(self, seen: Collection[int]) -> None:
+        """Ask all to end: those that were seen, or by way of the first process, which passes it on."""
+        from docker.errors import APIError
+
+        if not self._own_kernel:
+            send(signal.SIGTERM, seen)
+            return
+        with suppress(APIError):  # it has ended meanwhile
+            self._client.kill(self._name, "SIGTERM")
 
     def shared_memory(self) -> int:
         """Bytes that lie in the inside's /dev/shm."""

@@ -48,14 +48,12 @@ OVERHEAD_TASKS = 3
 SELINUX = Path("/sys/fs/selinux/enforce")  # where it is, a container may not read the folders it is given
 PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")  # engines like to pass on their own
 
-_NOT_SEEN = "what runs in a kernel of its own can't be watched or signalled from outside"
+_NOT_SEEN = "what runs in a kernel of its own can't be watched from outside"
 OWN_KERNEL = {  # checks of mlebench.sandbox.checks that can't hold in gVisor and the like, and why
     "there_are_no_privileges": "the kernel inside is another, which tells less",
-    **dict.fromkeys(
-        ("time_is_limited", "who_heeds_the_warning_ends_by_itself", "time_running_short_is_told"), _NOT_SEEN
-    ),
     **dict.fromkeys(("memory_is_limited", "a_child_that_takes_too_much_memory_dies_first"), _NOT_SEEN),
-    **dict.fromkeys(("the_observer_sees_and_stops", "a_killed_runner_leaves_nothing_running"), _NOT_SEEN),
+    **dict.fromkeys(("the_observer_sees_and_stops", "time_running_short_is_told"), _NOT_SEEN),
+    "a_killed_runner_leaves_nothing_running": _NOT_SEEN,
 }
 
 
@@ -92,7 +90,15 @@ class Docker:
             _hand_over(writable, user)
             settings = container_settings(world, command, limits, places, user, image, engine, self.runtime)
             with running(engine, client, settings) as container:
-                watched = Watched(container, container.ready, writable, container.kill, 2, container.shared_memory)
+                watched = Watched(
+                    container,
+                    container.ready,
+                    writable,
+                    container.kill,
+                    generations=2,
+                    shared_memory=container.shared_memory,
+                    terminate=container.terminate,
+                )
                 outcome = watch(watched, limits, output, world.warning_signal, observer)
                 return container.judge(outcome)
 
@@ -314,7 +320,7 @@ def _fill_scratch(scratch: Path, world: World, user: User) -> None:
     """Make the agent's /tmp, the files of /etc that name it, and a /home of mount points."""
     (scratch / "tmp" / "home").mkdir(parents=True)
     texts = {
-        "passwd": f"root:x:0:0::/:/bin/false\nagent:x:{user.number}:{user.group}::/tmp/home:/bin/sh\n",
+        "passwd": f"root:x:0:0::/:/bin/false\nagent:x:{user.number}:{user.group}::/tmp/home:{system.shell(world)}\n",
         "group": f"root:x:0:\nagent:x:{user.group}:\n",
     }
     for name, text in texts.items():

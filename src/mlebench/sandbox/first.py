@@ -45,8 +45,9 @@ def main(command: list[str]) -> int:
     for end in (woken, wake):
         os.set_blocking(end, False)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process hears no signal that it has no handler for
+    signal.signal(signal.SIGTERM, pass_on)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(wake)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     relay = start(command)
     while True:
         ready, _, _ = select.select([0, woken], [], [])
@@ -99,13 +100,21 @@ def filter_program(
     ]
 
 
+def pass_on(number: int, _: object) -> None:
+    """Send a signal to all other processes, of which the runner may not see any."""
+    if os.getpid() == 1:
+        with suppress(OSError):
+            os.kill(-1, number)
+
+
 def start(command: list[str]) -> int:
     """Start `command` without our standard input."""
     child = os.fork()
     if child == 0:
         try:
             signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for number in (signal.SIGCHLD, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
             os.set_inheritable(RUNNER, True)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.execvp(command[0], command)

@@ -75,7 +75,8 @@ class Watched:
     `process` is the outermost process, with its output in a pipe; all others descend from it. `ready` is the
     reading end of a pipe that says whether the program was reached. `kill` kills all its processes.
     `generations` says how far below `process` the program itself is: its parent is the relay.
-    `shared_memory` tells how much memory its in-memory file system holds.
+    `shared_memory` tells how much memory its in-memory file system holds. `terminate` asks all its processes, those
+    that were seen, to end.
     """
 
     process: Program
@@ -84,6 +85,7 @@ class Watched:
     kill: Callable[[], None]
     generations: int
     shared_memory: Callable[[], int] = lambda: 0
+    terminate: Callable[[Collection[int]], None] = lambda pids: send(signal.SIGTERM, pids)
 
 
 @dataclass
@@ -152,7 +154,7 @@ def _wait(
             elif observer is not None:
                 stopped = observer(use.last)
             if stopped is not None:
-                send(signal.SIGTERM, use.tree)
+                watched.terminate(use.tree)
                 kill_at = time.monotonic() + limits.grace_seconds
         elif before >= kill_at:
             break
