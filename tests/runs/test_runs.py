@@ -95,6 +95,29 @@ def test_an_obfuscated_run_does_not_tell(agent, run):
     assert json.loads((folder / "run.json").read_text())["obfuscated"] is True
 
 
+ASK = """
+import urllib.error, urllib.request
+print(urllib.request.urlopen("http://localhost:5000/health").read())
+for name in ("competition", "another"):
+    headers = {"content-type": "text/csv", "exp-id": name}
+    request = urllib.request.Request("http://localhost:5000/validate", open(OUT, "rb").read(), headers)
+    try:
+        print(urllib.request.urlopen(request).read())
+    except urllib.error.HTTPError as error:
+        print(error.read())
+"""
+
+
+@pytest.mark.skipif(SANDBOX == "none", reason="there is no sandbox here")
+def test_nor_does_its_validation(agent, run):
+    folder = run(agent(COPY + ASK), obfuscated=True)
+    told = (AttemptFolder(folder, IDS[0], 0).path / "output.txt").read_text()
+    assert '"competition":"competition"' in told
+    assert '"valid":true' in told
+    assert "this service validates competition, not another" in told
+    assert "titanic" not in told.lower()
+
+
 def test_a_run_without_sandbox_cannot_be_obfuscated(agent, run):
     with pytest.raises(UsageError, match="--obfuscated needs one"):
         run(agent(SHOW), obfuscated=True, sandbox="none")

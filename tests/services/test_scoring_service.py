@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from mlebench import catalog
+from mlebench.errors import MlebenchError
 from mlebench.runs.hidden_validation import hold_back
 from mlebench.services import validation
 from mlebench.services.scoring import HOUR, Scorer, scores_asked
@@ -125,6 +126,18 @@ def test_a_fault_that_only_labels_show_costs_a_score(twins, tmp_path):
     answer = scorer.judge(held_back.home_files["held_back"] / "sample_submission.csv")
     assert (answer.status, answer.score, answer.left) == (200, None, 1)
     assert "undefined" in answer.message
+    assert scores_asked(tmp_path / "log") == 1
+
+
+def test_a_grader_that_fails_costs_a_score(twins, tmp_path):
+    """Else an agent could ask as often as it likes which predictions make it fail."""
+    held_back = hold_back(tmp_path, twins(ID), 0.2)
+    scorer = Scorer(held_back.dataset, 1, tmp_path / "log")
+    sample = held_back.home_files["held_back"] / "sample_submission.csv"
+    (held_back.folder / "scoring" / "private" / "test.csv").unlink()
+    with pytest.raises(MlebenchError):
+        scorer.judge(sample)
+    assert scorer.judge(sample).status == 429
     assert scores_asked(tmp_path / "log") == 1
 
 

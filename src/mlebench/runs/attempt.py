@@ -206,7 +206,8 @@ def _validation(setting: Setting, sockets: Path) -> Iterator[Path]:
     if held_back is not None:
         scorer = Scorer(held_back.dataset, config.scores_per_hour, folder.path / "scores.jsonl")
     log = folder.path / "validations.jsonl"
-    app = validation.make_app(setting.dataset.competition, setting.dataset.public, log, scorer=scorer)
+    competition, public = setting.dataset.competition, setting.dataset.public
+    app = validation.make_app(competition, public, log, scorer=scorer, name=setting.name)
     with serve(app, sockets / "validation.sock"):
         yield sockets / "validation.sock"
 

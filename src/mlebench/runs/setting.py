@@ -75,6 +75,11 @@ class Setting:
         write_text(self.folder.path / "prompt.txt", prompt(told, self._description.read_text(encoding="utf-8")))
 
     @property
+    def name(self) -> str:
+        """What the competition is called before the agent."""
+        return "competition" if self.config.obfuscated else self.folder.competition_id
+
+    @property
     def _description(self) -> Path:
         competition = self.dataset.competition
         return competition.description_path if self.config.obfuscated else self.dataset.public / "description.md"
@@ -112,7 +117,7 @@ class Setting:
         """What the agent finds in its environment beside its folders; `token` opens the way to the model."""
         config = self.config
         found = {
-            "COMPETITION_ID": "competition" if config.obfuscated else self.folder.competition_id,
+            "COMPETITION_ID": self.name,
             "TIME_LIMIT_SECS": f"{config.time_limit_seconds:g}",
             "SEED": str(self.folder.seed),
             "HARDWARE": hardware_in_words(config),

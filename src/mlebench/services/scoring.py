@@ -70,12 +70,14 @@ class Scorer:
             kinds = list(dict.fromkeys(problem.kind for problem in validation.problems))[:5]
             self._record(path, {"invalid": kinds})
             return Answer(200, validation.message(), left=self._per_hour - len(self._asked))
+        self._asked.append(now)  # however it ends: what happens beside the labels tells something of them
+        score = None
         try:
             score, message = score_valid(validation.table, self._data), "ok"
-        except InvalidSubmission as error:  # found beside the labels, so this tells something of them
-            score, message = None, f"There is no score: {error}"
-        self._asked.append(now)
-        self._record(path, strict({"score": score}), always=True)
+        except InvalidSubmission as error:
+            message = f"There is no score: {error}"
+        finally:
+            self._record(path, strict({"score": score}), always=True)
         return Answer(200, message, score, left=self._per_hour - len(self._asked))
 
     def _record(self, path: Path, outcome: dict[str, Any], always: bool = False) -> None:

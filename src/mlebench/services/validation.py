@@ -46,13 +46,14 @@ def make_app(
     log: Path | None = None,
     max_bytes: int = MAX_UPLOAD_BYTES,
     scorer: Scorer | None = None,
+    name: str | None = None,
 ) -> Starlette:
     """The service for one competition whose public files are in `public`.
 
     Each call appends a line of JSON to `log`: time, bytes, valid, kinds (of the first problems). With a `scorer` there
-    are scores on rows held back, too.
+    are scores on rows held back, too. `name` is what the competition is called here, if not by its id.
     """
-    service = _Service(competition, public, log, max_bytes, scorer)
+    service = _Service(competition, public, log, max_bytes, scorer, name or competition.id)
     return Starlette(
         routes=[
             Route("/validate", service.validate, methods=["POST"]),
@@ -65,22 +66,28 @@ def make_app(
 
 class _Service:
     def __init__(
-        self, competition: Competition, public: Path, log: Path | None, max_bytes: int, scorer: Scorer | None
+        self,
+        competition: Competition,
+        public: Path,
+        log: Path | None,
+        max_bytes: int,
+        scorer: Scorer | None,
+        name: str,
     ) -> None:
         self._competition, self._public, self._log, self._max_bytes = competition, public, log, max_bytes
-        self._scorer = scorer
+        self._scorer, self._name = scorer, name
         self._one_at_a_time = asyncio.Lock()
         self._waiting = 0
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002 - starlette's signature
         """That it runs, and for which competition."""
-        return JSONResponse({"status": "running", "competition": self._competition.id})
+        return JSONResponse({"status": "running", "competition": self._name})
 
     async def validate(self, request: Request) -> Response:
         """Judge the file in the request."""
         wanted = request.headers.get("exp-id") or request.headers.get("x-competition-id")
-        if wanted not in (None, self._competition.id):
-            raise HTTPException(404, f"this service validates {self._competition.id}, not {wanted}")
+        if wanted not in (None, self._name):
+            raise HTTPException(404, f"this service validates {self._name}, not {wanted}")
         async with self._turn(), self._upload(request) as (path, raw):
             result = await run_in_threadpool(self._judge, path)
         if "text/plain" in request.headers.get("accept", ""):
