@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from mlebench.errors import MlebenchError
 
 if TYPE_CHECKING:
+    from mlebench.agents import Agent
     from mlebench.sandbox.engine import Engine
 
 CGROUP = Path("/sys/fs/cgroup")
@@ -238,10 +239,24 @@ def agents(sandbox: str | None) -> Iterator[Finding]:
             else:
                 find(software, sandbox or "none")
         except UsageError as error:
-            not_built = f'"mlebench agents build {agent.id}"' in str(error)
-            yield Finding(agent.id, None, f"not built: `mlebench agents build {agent.id}`" if not_built else str(error))
+            if f'"mlebench agents build {agent.id}"' not in str(error):
+                yield Finding(agent.id, None, str(error))
+                continue
+            light = ", built for --environment light" if _has_light(agent, sandbox) else ""
+            yield Finding(agent.id, None, f"not built{light}: `mlebench agents build {agent.id}`")
         else:
             yield Finding(agent.id, True, f"ready, {place}{needs}")
+
+
+def _has_light(agent: Agent, sandbox: str | None) -> bool:
+    from mlebench.environments import find
+    from mlebench.errors import UsageError
+
+    try:
+        find(agent.software_for("light"), sandbox or "none")
+    except UsageError:
+        return False
+    return True
 
 
 def to_json(diagnosis: Diagnosis) -> dict[str, object]:

@@ -169,7 +169,7 @@ def _resolve(
     if upstream in upstreams and name:
         return Model(asked, upstream, name, prices.get(full))
     if name:
-        known = f"there are {', '.join(upstreams)}; your own go into the file of --models"
+        known = f"There are {', '.join(upstreams)}; your own go into the file of --models"
         raise UsageError(f'no upstream "{upstream}" for the model "{asked}".{hint(upstream, upstreams)} {known}')
     matching = [each for each in (*prices, *aliases) if each.partition("/")[2] == asked]
     similar = f' Did you mean "{matching[0]}"?' if matching else hint(asked, [*aliases, *prices])
