@@ -242,8 +242,8 @@ def agents(sandbox: str | None) -> Iterator[Finding]:
             if f'"mlebench agents build {agent.id}"' not in str(error):
                 yield Finding(agent.id, None, str(error))
                 continue
-            light = ", built for --environment light" if _has_light(agent, sandbox) else ""
-            yield Finding(agent.id, None, f"not built{light}: `mlebench agents build {agent.id}`")
+            built = "built for --environment light alone" if _has_light(agent, sandbox) else "not built"
+            yield Finding(agent.id, None, f"{built}: `mlebench agents build {agent.id}`")
         else:
             yield Finding(agent.id, True, f"ready, {place}{needs}")
 
