@@ -108,22 +108,23 @@ def watch(watched: Watched, limits: Limits, output: Path, warning: str | None, o
     """
     started = time.monotonic()
     use = _Use()
+    ready, machine = _Ready(watched.ready), _Machine(watched.folders)
     try:
         with _captured(watched.process, output):
             try:
-                broken = _wait(watched, limits, use, started, warning, observer)
+                broken = _wait(watched, limits, use, started, warning, observer, ready, machine)
                 seconds = time.monotonic() - started
                 own_code = watched.process.poll()
             finally:
                 watched.kill()
                 _reap(watched.process)
-        _require_ready(watched.ready, output)
+        ready.require(output)
     finally:
         os.close(watched.ready)
     make_accessible(watched.folders)
     left = measure(watched.folders)
     use.peak_disk = max(use.peak_disk, left.size)
-    broken = broken or _disk_full(left, limits)
+    broken = broken or machine.used_up(use) or _disk_full(left, limits)
     if broken is None:
         broken = ("completed", "") if own_code == 0 else ("agent-error", _code_message(own_code))
     end, message = broken
@@ -131,7 +132,14 @@ def watch(watched: Watched, limits: Limits, output: Path, warning: str | None, o
 
 
 def _wait(
-    watched: Watched, limits: Limits, use: _Use, started: float, warning: str | None, observer: Observer | None
+    watched: Watched,
+    limits: Limits,
+    use: _Use,
+    started: float,
+    warning: str | None,
+    observer: Observer | None,
+    ready: _Ready,
+    machine: _Machine,
 ) -> tuple[str, str] | None:
     """The end and its reason if a limit is broken or `observer` stops the program, else None."""
     deadline = started + limits.seconds
@@ -142,9 +150,12 @@ def _wait(
     pause = 0.02  # short programs end soon
     while not _ended(watched.process, min(pause, max(0.0, kill_at - time.monotonic()))):
         before = time.monotonic()
+        ready.look()
         broken = _sample(watched, limits, use, disk, before - started)
         if broken:
             return broken
+        if machine.is_in_need():
+            return None
         if warning and warn_at is not None and before >= warn_at and use.program is not None:
             send(signal.Signals[warning], [use.program])
             warn_at = None
@@ -191,7 +202,6 @@ def _sample(
         return "out-of-memory", f"{_megabytes(memory)} in use, {_megabytes(limits.memory_bytes)} allowed"
     if limits.processes is not None and tasks > limits.processes + OVERHEAD_TASKS:
         return "agent-error", f"{tasks:,} processes and threads, {limits.processes:,} allowed"
-    _require_reserves(watched.folders)
     return None if used is None else _disk_full(used, limits)
 
 
@@ -282,28 +292,80 @@ def _disk_full(use: DiskUse, limits: Limits) -> tuple[str, str] | None:
     return None
 
 
-def _require_reserves(folders: Sequence[Path]) -> None:
-    """Stop before the machine itself is in need; who is to blame can't be told, so nobody is."""
-    for folder in folders:
-        state = os.statvfs(folder)
-        if state.f_bavail * state.f_frsize < RESERVE_DISK:
-            raise SandboxError(f"less than {_megabytes(RESERVE_DISK)} of disk are left at {folder}")
+class _Machine:
+    """The machine's own memory and disk: a program is stopped before the machine is in need.
+
+    It is to blame if more than half of what was used up since its start is its own; else nobody is, for then it
+    can't be told who is.
+    """
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._folders = folders
+        self._disk_at_first, self._memory_at_first = self._free_disk(), _free_memory()
+        self._disk, self._memory = self._disk_at_first, self._memory_at_first
+
+    def is_in_need(self) -> bool:
+        """Whether too little is left now."""
+        self._disk, self._memory = self._free_disk(), _free_memory()
+        return self._lacks_disk() or self._lacks_memory()
+
+    def used_up(self, use: _Use) -> tuple[str, str] | None:
+        """The end and its reason if the program is to blame that too little was left, by all that was seen of it.
+
+        Raises SandboxError if too little was left for other reasons.
+        """
+        if self._lacks_disk():
+            folder = min(self._disk, key=lambda each: self._disk[each])
+            said = f"less than {_megabytes(RESERVE_DISK)} of disk are left at {folder}"
+            if 2 * use.peak_disk > self._disk_at_first[folder] - self._disk[folder]:
+                return "disk-full", f"{said}, and {_megabytes(use.peak_disk)} were in use here"
+            raise SandboxError(said)
+        if self._lacks_memory():
+            said = f"less than {_megabytes(RESERVE_MEMORY)} of the machine's memory are left"
+            if 2 * use.last.memory_bytes > (self._memory_at_first or 0) - (self._memory or 0):
+                return "out-of-memory", f"{said}, and {_megabytes(use.last.memory_bytes)} were in use here"
+            raise SandboxError(said)
+        return None
+
+    def _lacks_disk(self) -> bool:
+        return any(free < RESERVE_DISK for free in self._disk.values())
+
+    def _lacks_memory(self) -> bool:
+        return self._memory is not None and self._memory < RESERVE_MEMORY
+
+    def _free_disk(self) -> dict[Path, int]:
+        states = {folder: os.statvfs(folder) for folder in self._folders}
+        return {folder: state.f_bavail * state.f_frsize for folder, state in states.items()}
+
+
+def _free_memory() -> int | None:
+    """Bytes of the machine's memory that programs could have; None where that isn't told."""
     with suppress(OSError):
         for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:") and int(line.split()[1]) * 1024 < RESERVE_MEMORY:
-                raise SandboxError(f"less than {_megabytes(RESERVE_MEMORY)} of the machine's memory are left")
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return None
 
 
-def _require_ready(ready: int, output: Path) -> None:
-    os.set_blocking(ready, False)
-    try:
-        said = os.read(ready, 16)
-    except BlockingIOError:
-        said = b""
-    if not said.startswith(b"ready"):
-        with output.open("rb") as file:
-            tail = file.read(2000).decode(errors="replace").strip()
-        raise SandboxError(f"the sandbox could not be set up: {tail or 'it ended without a word'}")
+class _Ready:
+    """Whether the program was reached. Looked at while it runs: what is in a pipe, others might take out."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe, self._said = pipe, b""
+        os.set_blocking(pipe, False)
+
+    def look(self) -> None:
+        """Read what was said."""
+        with suppress(BlockingIOError):
+            self._said = self._said or os.read(self._pipe, 16)
+
+    def require(self, output: Path) -> None:
+        """Raise SandboxError if the program was never reached."""
+        self.look()
+        if not self._said.startswith(b"ready"):
+            with output.open("rb") as file:
+                tail = file.read(2000).decode(errors="replace").strip()
+            raise SandboxError(f"the sandbox could not be set up: {tail or 'it ended without a word'}")
 
 
 def _reap(process: Program) -> None:
