@@ -317,12 +317,14 @@ class _Machine:
         if self._lacks_disk():
             folder = min(self._disk, key=lambda each: self._disk[each])
             said = f"less than {_megabytes(RESERVE_DISK)} of disk are left at {folder}"
-            if 2 * use.peak_disk > self._disk_at_first[folder] - self._disk[folder]:
+            before = self._disk_at_first[folder]
+            if before >= RESERVE_DISK and 2 * use.peak_disk > before - self._disk[folder]:
                 return "disk-full", f"{said}, and {_megabytes(use.peak_disk)} were in use here"
             raise SandboxError(said)
         if self._lacks_memory():
             said = f"less than {_megabytes(RESERVE_MEMORY)} of the machine's memory are left"
-            if 2 * use.last.memory_bytes > (self._memory_at_first or 0) - (self._memory or 0):
+            before = self._memory_at_first or 0
+            if before >= RESERVE_MEMORY and 2 * use.last.memory_bytes > before - (self._memory or 0):
                 return "out-of-memory", f"{said}, and {_megabytes(use.last.memory_bytes)} were in use here"
             raise SandboxError(said)
         return None
@@ -334,8 +336,12 @@ class _Machine:
         return self._memory is not None and self._memory < RESERVE_MEMORY
 
     def _free_disk(self) -> dict[Path, int]:
-        states = {folder: os.statvfs(folder) for folder in self._folders}
-        return {folder: state.f_bavail * state.f_frsize for folder, state in states.items()}
+        free = {}
+        for folder in self._folders:
+            with suppress(FileNotFoundError):  # then the sandbox fails, and says so
+                state = os.statvfs(folder)
+                free[folder] = state.f_bavail * state.f_frsize
+        return free
 
 
 def _free_memory() -> int | None:
