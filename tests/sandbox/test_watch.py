@@ -69,6 +69,13 @@ def test_nobody_is_to_blame_for_a_disk_that_others_fill(small_disk):
     filler.join()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
+def test_nobody_is_to_blame_for_a_disk_that_was_full_before(small_disk):
+    (small_disk / "ballast").write_bytes(bytes(200 << 20))
+    with pytest.raises(SandboxError, match="of disk are left"):
+        run(small_disk, WRITE.format(megabytes=1))
+
+
 def test_who_uses_the_memory_up_is_to_blame(tmp_path, monkeypatch):
     monkeypatch.setattr(watch, "RESERVE_MEMORY", psutil.virtual_memory().available - (1 << 30))
     outcome = run(tmp_path, TAKE)
