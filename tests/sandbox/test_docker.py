@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -422,14 +422,19 @@ def test_podman_without_root():
         "LANG": "C.UTF-8",
     }
     who = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": [], "env": environment, "cwd": folder}
-    service = subprocess.Popen(["podman", "system", "service", "--time=0", place], stderr=subprocess.DEVNULL, **who)
+    service = subprocess.Popen(
+        ["podman", "system", "service", "--time=0", place], stderr=subprocess.DEVNULL, start_new_session=True, **who
+    )
     try:
         wait_until((folder / "run" / "p.sock").exists)
         command = [SYSTEM_PYTHON, "-B", "-m", "mlebench.sandbox.checks", "docker"]
         result = subprocess.run(command, capture_output=True, text=True, check=False, **who)
     finally:
-        service.send_signal(signal.SIGTERM)
+        os.killpg(service.pid, signal.SIGKILL)  # without root, Podman is two processes
         service.wait()
+        for pause in (folder / "run").rglob("pause.pid"):  # and keeps a third
+            with suppress(ProcessLookupError):
+                os.kill(int(pause.read_text()), signal.SIGKILL)
         shutil.rmtree(folder, ignore_errors=True)
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout.count("passed") == len(SANDBOX_CHECKS)
