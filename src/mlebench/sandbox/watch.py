@@ -7,6 +7,7 @@ a back-end sets that too (see docs/sandbox.md).
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -108,10 +109,11 @@ def watch(watched: Watched, limits: Limits, output: Path, warning: str | None, o
     """
     started = time.monotonic()
     use = _Use()
-    ready, machine = _Ready(watched.ready), _Machine(watched.folders)
+    ready = _Ready(watched.ready)
     try:
         with _captured(watched.process, output):
             try:
+                machine = _Machine(watched.folders)
                 broken = _wait(watched, limits, use, started, warning, observer, ready, machine)
                 seconds = time.monotonic() - started
                 own_code = watched.process.poll()
@@ -198,26 +200,31 @@ def _sample(
         used.size += deleted
         use.peak_disk = max(use.peak_disk, used.size)
     use.last = Sample(seconds, cpu, memory, use.last.disk_bytes if used is None else used.size, tasks)
-    if limits.memory_bytes is not None and memory > limits.memory_bytes and not _kill_largest_child(use, table):
+    excess = 0 if limits.memory_bytes is None else memory - limits.memory_bytes
+    if limits.memory_bytes is not None and excess > 0 and not _kill_largest_children(use, table, excess):
         return "out-of-memory", f"{_megabytes(memory)} in use, {_megabytes(limits.memory_bytes)} allowed"
     if limits.processes is not None and tasks > limits.processes + OVERHEAD_TASKS:
         return "agent-error", f"{tasks:,} processes and threads, {limits.processes:,} allowed"
     return None if used is None else _disk_full(used, limits)
 
 
-def _kill_largest_child(use: _Use, table: Mapping[int, Process]) -> bool:
+def _kill_largest_children(use: _Use, table: Mapping[int, Process], excess: int) -> bool:
     """Kill what the program started and uses most memory, so that the program itself can go on; False if nothing is.
 
-    The next sample shows whether that was enough.
+    As many as it takes to free `excess` bytes; the next sample shows whether that was enough.
     """
     if use.program is None:
         return False
     children = [pid for pid in descendants(use.program, table) if table[pid].resident_bytes > 0]
-    if not children:
-        return False
-    send(signal.SIGKILL, [max(children, key=lambda pid: table[pid].resident_bytes)])
-    use.memory_kills += 1
-    return True
+    killed = []
+    for pid in sorted(children, key=lambda pid: table[pid].resident_bytes, reverse=True):
+        if excess <= 0:
+            break
+        killed.append(pid)
+        excess -= table[pid].resident_bytes
+    send(signal.SIGKILL, killed)
+    use.memory_kills += len(killed)
+    return bool(killed)
 
 
 def memory_use(tree: Collection[int], table: Mapping[int, Process], shared: int, limit: int | None) -> int:
@@ -296,61 +303,56 @@ class _Machine:
     """The machine's own memory and disk: a program is stopped before the machine is in need.
 
     It is to blame if more than half of what was used up since its start is its own; else nobody is, for then it
-    can't be told who is.
+    can't be told who is. Raises SandboxError if too little is left at the start.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = folders
         self._disk_at_first, self._memory_at_first = self._free_disk(), _free_memory()
-        self._disk, self._memory = self._disk_at_first, self._memory_at_first
+        if self.is_in_need():
+            raise SandboxError(self._lack())
 
     def is_in_need(self) -> bool:
         """Whether too little is left now."""
         self._disk, self._memory = self._free_disk(), _free_memory()
-        return self._lacks_disk() or self._lacks_memory()
+        return bool(self._lack())
 
     def used_up(self, use: _Use) -> tuple[str, str] | None:
-        """The end and its reason if the program is to blame that too little was left, by all that was seen of it.
+        """The end and its reason if too little was left when last looked at and the program is to blame.
 
         Raises SandboxError if too little was left for other reasons.
         """
-        if self._lacks_disk():
-            folder = min(self._disk, key=lambda each: self._disk[each])
-            said = f"less than {_megabytes(RESERVE_DISK)} of disk are left at {folder}"
-            before = self._disk_at_first[folder]
-            if before >= RESERVE_DISK and 2 * use.peak_disk > before - self._disk[folder]:
-                return "disk-full", f"{said}, and {_megabytes(use.peak_disk)} were in use here"
-            raise SandboxError(said)
-        if self._lacks_memory():
-            said = f"less than {_megabytes(RESERVE_MEMORY)} of the machine's memory are left"
-            before = self._memory_at_first or 0
-            if before >= RESERVE_MEMORY and 2 * use.last.memory_bytes > before - (self._memory or 0):
-                return "out-of-memory", f"{said}, and {_megabytes(use.last.memory_bytes)} were in use here"
-            raise SandboxError(said)
-        return None
+        if not (lack := self._lack()):
+            return None
+        end, own, lost = "disk-full", use.peak_disk, self._disk_at_first - self._disk
+        if self._disk >= RESERVE_DISK:
+            end, own, lost = "out-of-memory", use.last.memory_bytes, self._memory_at_first - self._memory
+        if 2 * own > lost:
+            return end, f"{lack}, and {_megabytes(own)} were in use here"
+        raise SandboxError(lack)
 
-    def _lacks_disk(self) -> bool:
-        return any(free < RESERVE_DISK for free in self._disk.values())
+    def _lack(self) -> str:
+        if self._disk < RESERVE_DISK:
+            return f"less than {_megabytes(RESERVE_DISK)} of disk are left"
+        if self._memory < RESERVE_MEMORY:
+            return f"less than {_megabytes(RESERVE_MEMORY)} of the machine's memory are left"
+        return ""
 
-    def _lacks_memory(self) -> bool:
-        return self._memory is not None and self._memory < RESERVE_MEMORY
-
-    def _free_disk(self) -> dict[Path, int]:
-        free = {}
-        for folder in self._folders:
-            with suppress(FileNotFoundError):  # then the sandbox fails, and says so
-                state = os.statvfs(folder)
-                free[folder] = state.f_bavail * state.f_frsize
-        return free
+    def _free_disk(self) -> int:
+        try:
+            states = [os.statvfs(folder) for folder in self._folders]
+        except FileNotFoundError as error:
+            raise SandboxError(f"the folder {error.filename} is not there") from error
+        return min(state.f_bavail * state.f_frsize for state in states)
 
 
-def _free_memory() -> int | None:
-    """Bytes of the machine's memory that programs could have; None where that isn't told."""
+def _free_memory() -> float:
+    """Bytes of the machine's memory that programs could have; infinity where that isn't told."""
     with suppress(OSError):
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
-    return None
+    return math.inf
 
 
 class _Ready:
