@@ -27,6 +27,8 @@ NEXT = (
     ("list", "all competitions"),
     ("show spaceship-titanic", "task, metric, medal table"),
     ("prepare -c spaceship-titanic --source FILE", "real data: the zip you got from Kaggle"),
+    ("doctor", "what this machine can do: sandboxes, models, agents"),
+    ("agents build aide", "an agent with a language model, which docs/agents.md shows how to run"),
 )
 
 

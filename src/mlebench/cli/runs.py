@@ -75,7 +75,8 @@ def runs_dir_option(command: click.decorators.FC) -> click.decorators.FC:
 @click.option(
     "--patience",
     type=Duration(),
-    help="How long errors of the provider are waited out. Default: 1h; then gateway-error.",
+    help="How long errors of the provider are waited out; then the attempt ends as gateway-error. Default: a quarter "
+    "of the time limit, at most 1h.",
 )
 @click.option(
     "--provider-tools", is_flag=True, help="Allow tools that the model's provider runs, such as web search. Recorded."

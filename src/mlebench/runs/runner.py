@@ -27,6 +27,8 @@ from mlebench.runs.seal import file_sha256, mlebench_digest, tree_digest
 from mlebench.runs.store import AttemptFolder, RunConfig, attempts, read_config, write_config
 from mlebench.sandbox import best, find_sandbox
 
+LONGEST_PATIENCE = 3600.0  # seconds that errors of a provider are waited out, if nothing else is said
+
 Watcher = Callable[[Sequence[AttemptFolder]], None]  # called about twice a second with all attempts of the run
 
 
@@ -80,10 +82,11 @@ def plan_run(
             "without a sandbox the agent can't be kept from the rows held back: --hidden-validation needs one"
         )
     software = chosen.software_for(environment)
-    if software is None and sandbox != "docker":
+    if software is None:
         chosen.require_packages()
     built = environments.find(software, sandbox)
-    model, gateway = _plan_model(chosen, agent_parameters, model, models_file, budget or {}, replay)
+    limits_of_use = {"patience_seconds": min(LONGEST_PATIENCE, time_limit_seconds / 4), **(budget or {})}
+    model, gateway = _plan_model(chosen, agent_parameters, model, models_file, limits_of_use, replay)
     datasets = [Dataset(competition.in_edition(edition), data_dir.absolute()) for competition in competitions]
     _require_prepared(datasets)
     created = datetime.now(UTC)
@@ -196,7 +199,7 @@ def _plan_model(
     config = plan_gateway([model, *agent.models(parameters)], models_file, **budget)
     if agent.dialects:
         config.require_dialects(agent.dialects)
-    return config.models[0].full_name, config.to_json()
+    return config.models[0].full_name, replace(config, spoken=tuple(agent.dialects)).to_json()
 
 
 def _require_prepared(datasets: Sequence[Dataset]) -> None:

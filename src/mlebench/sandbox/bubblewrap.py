@@ -23,7 +23,7 @@ from typing import IO
 from mlebench.errors import SandboxError
 from mlebench.sandbox import Limits, Observer, Outcome, World, system
 from mlebench.sandbox.launcher import AGENT
-from mlebench.sandbox.processes import send
+from mlebench.sandbox.processes import descendants, processes, send
 from mlebench.sandbox.watch import Watched, environment, scratch_folder, watch
 
 HERE = Path(__file__).parent
@@ -109,8 +109,9 @@ class _Inmates:
         first = self.first()
         if first is not None:
             send(signal.SIGKILL, [first])
-        elif self._process.poll() is None:  # still being set up; what there is dies with its parent
-            self._process.kill()
+        elif self._process.poll() is None:  # still being set up; what waits for its parent would wait for ever
+            self._process.send_signal(signal.SIGSTOP)
+            send(signal.SIGKILL, [self._process.pid, *descendants(self._process.pid, processes())])
 
     def shared_memory(self) -> int:
         """Bytes that lie in the inside's /dev/shm."""

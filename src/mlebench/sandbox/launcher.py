@@ -37,7 +37,9 @@ def enter_namespace(mapping: str) -> None:
     entered, tell = os.pipe()
     child = os.fork()
     if child == 0:
-        os.read(entered, 1)
+        os.close(tell)
+        if not os.read(entered, 1):
+            os._exit(1)  # the parent is dead
         for name in ("uid_map", "gid_map"):
             with open(f"/proc/{ours}/{name}", "w", encoding="ascii") as file:  # noqa: PTH123
                 file.write(mapping)
