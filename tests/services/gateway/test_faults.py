@@ -32,6 +32,7 @@ EVENTS = {
     "anthropic": "message_events",
     "google": "generated_events",
 }
+TRIALS = len(PATHS)  # plain questions, before a failure ends the attempt
 TRANSIENT = {
     "429": Response("slow down", 429, {"retry-after": "0"}),
     "429 in milliseconds": Response("slow down", 429, {"retry-after-ms": "10"}),
@@ -136,7 +137,7 @@ def test_an_upstream_that_is_not_there_yet(start, models_file, tmp_path):
 
 @pytest.mark.parametrize(("dialect", "status"), [("openai-chat", 401), ("anthropic", 403), ("google", 403)])
 def test_a_wait_longer_than_patience_is_not_begun(start, upstream, dialect, status):
-    upstream.script.append(Response("", 429, {"retry-after": "5000"}))
+    upstream.script += [Response("", 429, {"retry-after": "5000"})] * (1 + TRIALS)
     path, body = PATHS[dialect]
     with start() as running:
         started = time.monotonic()
@@ -144,7 +145,7 @@ def test_a_wait_longer_than_patience_is_not_begun(start, upstream, dialect, stat
         assert time.monotonic() - started < 30
     assert answer.status_code == status
     assert running.verdict[0] == "gateway-error"
-    assert len(upstream.seen) == 1
+    assert len(upstream.seen) == 1 + TRIALS
 
 
 @pytest.mark.parametrize(
@@ -168,14 +169,14 @@ def test_how_long_an_upstream_wants_to_be_left_alone(headers, body, seconds):
 
 def test_a_call_that_waits_ends_with_the_attempt(start, upstream):
     """Another call was told that the key is refused; to wait on would be of no use."""
-    upstream.script += [Response("", 429, {"retry-after": "20"}), Response("", 401)]
+    upstream.script += [Response("", 429, {"retry-after": "20"}), *[Response("", 401)] * (1 + TRIALS)]
     with start() as running, ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(running.chat)
         while not upstream.seen:
             time.sleep(0.01)
         assert running.chat().status_code == 401
         assert waiting.result().status_code == 401
-    assert len(upstream.seen) == 2
+    assert len(upstream.seen) == 2 + TRIALS
     assert [entry["tries"] for entry in running.recorded()] == [1, 1]
 
 
@@ -196,7 +197,7 @@ def test_what_no_patience_can_repair_ends_the_attempt(start, upstream, helpers, 
     answer, word = FATAL[case]
     body = answer.body.replace(b"{key}", helpers.key.encode())
     headers = {name: value for name, value in answer.headers.items() if name != "content-length"}
-    upstream.script.append(Response(body, answer.status_code, headers))
+    upstream.script += [Response(body, answer.status_code, headers)] * (1 + TRIALS)
     with start() as running:
         told = running.chat()
     assert told.status_code == 401
@@ -205,7 +206,54 @@ def test_what_no_patience_can_repair_ends_the_attempt(start, upstream, helpers, 
     assert end == "gateway-error"
     assert word in reason
     assert helpers.key not in reason + told.text + running.log.read_text()
-    assert len(upstream.seen) == 1
+    assert len(upstream.seen) == 1 + TRIALS
+
+
+PROVOKED = {
+    "a model that can't complete": JSONResponse({"error": {"message": "This is a chat model"}}, 404),
+    "a model that can't embed": JSONResponse({"error": {"message": "You are not allowed to embed"}}, 403),
+    "an echo": JSONResponse({"error": {"message": "Invalid value: 'insufficient_quota'"}}, 400),
+    "a header": JSONResponse({"error": {"message": "no such beta"}}, 401),
+    "a crash": Response("", 500),
+    "no JSON": Response("<html>"),
+}
+
+
+@pytest.mark.parametrize("case", PROVOKED)
+@pytest.mark.parametrize("dialect", PATHS)
+def test_no_request_ends_an_attempt_whose_model_answers_others(start, upstream, case, dialect):
+    """Else an agent could turn a bad attempt into one that doesn't count."""
+
+    def of_the_agent(_, body):
+        return None if "Say OK." in json.dumps(body) else PROVOKED[case]
+
+    upstream.script += [of_the_agent] * 100
+    path, body = PATHS[dialect]
+    with start(keep={"patience_seconds": 0.1}) as running:
+        answers = [running.post(path, body) for _ in range(2)]
+        upstream.script.clear()
+        assert running.post(path, body).status_code == 200
+        assert running.verdict is None
+    assert [answer.status_code for answer in answers] == [400, 400]
+    assert "answers other requests" in answers[0].text
+    assert "MY_KEY" not in answers[0].text
+    assert sum("Say OK." in json.dumps(seen.body) for seen in upstream.seen) == 1
+    assert running.use.input_tokens == 200  # the question that tells who is to blame is paid for, too
+
+
+def test_only_what_the_agent_speaks_is_tried(start, upstream):
+    """Where that fails, the attempt ends, although the model answers in another dialect."""
+
+    def of_chat_alone(request, _):
+        return None if request.url.path == "/v1/chat/completions" else Response("", 404)
+
+    upstream.script += [of_chat_alone] * 10
+    with start(keep={"spoken": ("anthropic",)}) as running:
+        assert running.post(*PATHS["anthropic"]).status_code == 403
+    assert running.verdict[0] == "gateway-error"
+    with start(log="b.jsonl", keep={"spoken": ("openai-chat",)}) as running:
+        assert running.post(*PATHS["anthropic"]).status_code == 400
+    assert running.verdict is None
 
 
 @pytest.fixture(scope="module")

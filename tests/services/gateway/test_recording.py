@@ -11,7 +11,7 @@ import httpx
 import pytest
 from starlette.responses import JSONResponse, Response
 
-from mlebench.services.gateway import read_recording
+from mlebench.services.gateway import app, read_recording
 from mlebench.services.gateway.recording import Recorder, body_fields, recorded_body
 
 WRITER = """
@@ -68,7 +68,7 @@ def test_no_key_in_the_recording_or_in_what_clients_get(start, upstream, helpers
         Response(shown, 503),
         JSONResponse({"error": {"message": shown}}, 422),
         Response(shown, 500),
-        JSONResponse({"error": {"message": shown}}, 401, {"x-key": helpers.key}),
+        *[JSONResponse({"error": {"message": shown}}, 401, {"x-key": helpers.key})] * 5,
     ]
     with start() as running:
         answers = [running.chat(), running.chat(stream=True), running.chat(), running.chat(), running.chat()]
@@ -101,6 +101,20 @@ def test_a_large_request_that_the_upstream_refuses_is_not_kept_whole(start, upst
     first, second = running.recorded()
     assert first["request_omitted_bytes"] > 2 << 20
     assert len(second["request"]["messages"][0]["content"]) == 2 << 20
+
+
+def test_requests_that_cost_nothing_do_not_fill_the_disk(start, upstream, monkeypatch):
+    """Be they refused by the upstream, or questions of how many tokens they have."""
+    monkeypatch.setattr(app, "MAX_FREE_BYTES", 10_000)
+    question = {"model": "solver", "messages": [{"role": "user", "content": "x" * 3000}]}
+    upstream.script += [JSONResponse({"error": {"message": "no"}}, 400), None] * 3
+    with start() as running:
+        for _ in range(3):
+            assert running.post("/v1/chat/completions", question).status_code == 400
+            assert running.post("/v1/messages/count_tokens", question).status_code == 200
+        assert running.post("/v1/chat/completions", question).status_code == 200
+    assert ["request" in entry for entry in running.recorded()] == [True] * 3 + [False] * 3 + [True]
+    assert running.recorded()[3]["request_omitted_bytes"] > 3000
 
 
 def test_an_attempt_that_goes_on_after_a_kill_appends(start, upstream):

@@ -113,7 +113,7 @@ def test_answers_of_all_kinds(before, tmp_path):
 
 
 def test_a_wrong_key_ends_the_attempt(before):
-    with before(["Never."], {1: Fault.unauthorized()}) as (gateway, client, _, _):
+    with before(["Never."], {number: Fault.unauthorized() for number in range(1, 6)}) as (gateway, client, _, _):
         assert ask(client, CALLS, "messages").status_code == 403
     assert gateway.verdict is not None
     assert "SCRIPTED_KEY" in gateway.verdict[1]

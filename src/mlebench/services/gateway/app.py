@@ -32,7 +32,8 @@ from mlebench.services.gateway.usage import Tokens, tokens_of
 
 MAX_REFUSALS_RECORDED = 10_000
 MAX_REFUSED_BYTES = 64 << 10  # of a request that is recorded although it was refused
-MAX_FAULTY_BYTES = 1 << 20  # and of one that the upstream refused
+MAX_FAULTY_BYTES = 1 << 20  # and of one that cost nothing, since the upstream refused it, say
+MAX_FREE_BYTES = 256 << 20  # of all such together
 
 
 class Gateway:
@@ -65,6 +66,7 @@ class Gateway:
         self.room = Room(MAX_BODY_BYTES)
         self._answer_ids: set[str] = set()
         self._refusals = 0
+        self._free_bytes = 0
         self._recorder = Recorder(log)
         self.app = Starlette(routes=[WebRoute("/{path:path}", Endpoint(self))])
 
@@ -239,15 +241,21 @@ class Gateway:
         tokens = tokens_of(call.route.dialect, documents)
         if call.route.operation == "call":
             self._count(call, tokens)
-        entry = {**call.entry(), "status": None, "error": "the client went away", "request": call.original}
+        entry = {**call.entry(), "status": None, "error": "the client went away", **self._asked(call, tokens)}
         self.record({**entry, "tokens": _plain(tokens), "dollars": call.dollars})
 
     def _record_answer(self, call: Call, reply: Reply, tokens: Tokens | None) -> None:
         response = {"status": reply.status, "content_type": reply.content_type, **body_fields(reply.body)}
         entry = {**call.entry(), "status": reply.status, "tokens": _plain(tokens), "dollars": call.dollars}
-        limit = None if 200 <= reply.status < 300 else MAX_FAULTY_BYTES
-        entry |= _bounded("request", call.original, call.size, limit)
-        self.record({**entry, "response": response})
+        self.record({**entry, **self._asked(call, tokens), "response": response})
+
+    def _asked(self, call: Call, tokens: Tokens | None) -> dict[str, Any]:
+        """The request for the recording; what costs nothing must not fill the disk."""
+        limit = None
+        if tokens is None:
+            self._free_bytes += call.size
+            limit = MAX_FAULTY_BYTES if self._free_bytes <= MAX_FREE_BYTES else 0
+        return _bounded("request", call.original, call.size, limit)
 
     def _remember_ids(self, route: Route, documents: list[Any]) -> None:
         """Later requests may refer to these: they are this attempt's own."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import random
 import ssl
 import time
@@ -14,11 +15,12 @@ from typing import Any
 import httpx
 
 from mlebench import __version__
-from mlebench.services.gateway.answers import Answer, Judgement, judge, quote
+from mlebench.services.gateway.answers import Answer, Judgement, fault_in, judge, quote
 from mlebench.services.gateway.budget import Ledger
 from mlebench.services.gateway.config import GatewayConfig, Model
-from mlebench.services.gateway.dialects import Route
+from mlebench.services.gateway.dialects import Route, error_document
 from mlebench.services.gateway.upstreams import Upstream
+from mlebench.services.gateway.usage import tokens_of
 
 LONGEST_WAIT = 60.0
 CONNECT_SECONDS = 30.0
@@ -28,8 +30,26 @@ PASSED_HEADERS = ("anthropic-version", "anthropic-beta", "openai-beta")
 PASSED_QUERIES = ("beta", "alt")
 
 
+# What any model answers, by dialect.
+PLAIN_QUESTIONS: Mapping[str, Mapping[str, Any]] = {
+    "openai-chat": {"messages": [{"role": "user", "content": "Say OK."}]},
+    "openai-responses": {"input": "Say OK.", "store": False},
+    "anthropic": {"messages": [{"role": "user", "content": "Say OK."}], "max_tokens": 16},
+    "google": {"contents": [{"role": "user", "parts": [{"text": "Say OK."}]}]},
+}
+TRIAL_SECONDS = 120.0
+TRIAL_HOLDS_SECONDS = 60.0
+
+
 class GatewayFailure(Exception):
-    """The way to the model failed for good; nobody inside the sandbox is to blame."""
+    """The way to the model failed for good; nobody inside the sandbox is to blame.
+
+    `reason` is what the upstream said, without the names of the host's variables.
+    """
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 @dataclass
@@ -63,6 +83,8 @@ class Caller:
         self._config, self._ledger, self._keys = config, ledger, keys
         self._secrets = [key for key in keys.values() if key and len(key) >= 8]
         self._context: ssl.SSLContext | None = None
+        self._trial = asyncio.Lock()
+        self._answered_at: dict[str, float] = {}  # by model: when a plain question was answered last
 
     def scrub(self, text: bytes) -> bytes:
         """Without the keys."""
@@ -71,7 +93,22 @@ class Caller:
         return text
 
     async def call(self, order: Order, progress: Progress) -> tuple[Answer, Judgement]:
-        """The answer that can be handed on. Raises GatewayFailure if there is none to be had."""
+        """The answer that can be handed on. Raises GatewayFailure if there is none to be had.
+
+        Where the model answers a plain question, the request is to blame, and the answer says so: no request must be
+        able to end the attempt in a way that does not count.
+        """
+        try:
+            return await self._call(order, progress)
+        except GatewayFailure as failure:
+            if self._ledger.verdict or not await self._answers_others(order):
+                raise
+            said = f"the model answers other requests, but this one fails: {failure.reason or failure}"
+            document = error_document(order.route.dialect, 400, "request_failed", said)
+            content_type = {"content-type": "application/json"}
+            return Answer(400, content_type, json.dumps(document).encode()), Judgement("deliver")
+
+    async def _call(self, order: Order, progress: Progress) -> tuple[Answer, Judgement]:
         if order.upstream.library:
             from mlebench.services.gateway.translation import translate
 
@@ -79,6 +116,49 @@ class Caller:
             return await self._persist(lambda: translate(order, key), order, progress)
         async with self._client(order.upstream) as client:
             return await self._persist(lambda: self._send(client, order, progress), order, progress)
+
+    async def _answers_others(self, order: Order) -> bool:
+        """Whether the model answers a plain question, in a dialect that the agent is known to speak."""
+        usable = [each for each in order.upstream.dialects if each in PLAIN_QUESTIONS]
+        if spoken := self._config.spoken:
+            usable = [each for each in usable if each in spoken]
+            usable = [each for each in usable if each == order.route.dialect] or usable
+        name = order.model.full_name
+        async with self._trial:
+            if time.monotonic() - self._answered_at.get(name, -math.inf) < TRIAL_HOLDS_SECONDS:
+                return True
+            for dialect in usable:
+                if await self._answers(order, dialect):
+                    self._answered_at[name] = time.monotonic()
+                    return True
+        return False
+
+    async def _answers(self, order: Order, dialect: str) -> bool:
+        """Whether the model answers a plain question in this dialect, which is counted as the attempt's."""
+        route = Route(dialect, "call", version="v1beta")
+        body = {"model": order.model.name} if dialect != "google" else {}
+        headers = {"anthropic-version": "2023-06-01"}
+        question = Order(order.model, order.upstream, route, False, {**body, **PLAIN_QUESTIONS[dialect]}, headers, {})
+        try:
+            async with asyncio.timeout(TRIAL_SECONDS):
+                answer, judgement = await self._ask_once(question)
+        except TimeoutError:
+            return False
+        if answer is None or not 200 <= answer.status < 300 or judgement.action != "deliver":
+            return False
+        tokens = tokens_of(dialect, judgement.documents)
+        price = order.model.price
+        self._ledger.add(tokens, price.dollars(tokens) if price and tokens else None)
+        return not any(map(fault_in, judgement.documents))
+
+    async def _ask_once(self, order: Order) -> tuple[Answer | None, Judgement]:
+        if order.upstream.library:
+            from mlebench.services.gateway.translation import translate
+
+            key = self._keys[order.upstream.name]
+            return await self._judged(lambda: translate(order, key), order)
+        async with self._client(order.upstream) as client:
+            return await self._judged(lambda: self._send(client, order, Progress()), order)
 
     async def _persist(
         self, once: Callable[[], Awaitable[Answer]], order: Order, progress: Progress
@@ -97,7 +177,7 @@ class Caller:
             reason = self.scrub(judgement.reason.encode()).decode(errors="replace")
             if judgement.action == "fatal":
                 variable = f" (its key is in {order.upstream.key})" if order.upstream.key else ""
-                raise GatewayFailure(f"upstream {name}{variable}: {reason}")
+                raise GatewayFailure(f"upstream {name}{variable}: {reason}", reason)
             self._ledger.add_failed_try()
             progress.faults = [*progress.faults, reason][-FAULTS_KEPT:]
             self._lose(progress, started)
@@ -127,7 +207,9 @@ class Caller:
         seconds = min(backoff, left) if wanted is None else wanted
         if left <= 0 or seconds > left:
             spent = f"{progress.tries} tries in {progress.lost_seconds:.0f} s failed"
-            raise GatewayFailure(f"upstream {name}: {spent}, the last one: {reason}")
+            raise GatewayFailure(
+                f"upstream {name}: {spent}, the last one: {reason}", f"{spent}, the last one: {reason}"
+            )
         started = time.monotonic()
         while (rest := started + seconds - time.monotonic()) > 0:
             await asyncio.sleep(min(rest, 1.0))

@@ -60,6 +60,7 @@ class GatewayConfig:
     retry_seconds: float = 1  # before the second try; then twice as long each time, up to a minute
     timeout_seconds: float = 1200  # without a byte from the upstream
     quiet_seconds: float = 15  # until a client that waits hears something
+    spoken: tuple[str, ...] = ()  # the dialects that the agent says it speaks
 
     def to_json(self) -> dict[str, Any]:
         """As plain data; `from_json` reads it."""
@@ -71,6 +72,7 @@ class GatewayConfig:
         values = _known(cls, data)
         values["models"] = tuple(_model(each) for each in data["models"])
         values["upstreams"] = tuple(_upstream(each) for each in data["upstreams"])
+        values["spoken"] = tuple(values.get("spoken", ()))
         return cls(**values)
 
     def find(self, name: str) -> Model | None:
