@@ -10,6 +10,7 @@ its process died, running calls are interrupted as by Ctrl-C and waited for.
 from __future__ import annotations
 
 import ctypes
+import gc
 import importlib
 import json
 import os
@@ -84,6 +85,8 @@ class Server:
         self._warm.add(module)
         with suppress(Exception):  # the child meets the same error, and tells it
             getattr(importlib.import_module(module), "warm_up", lambda: None)()
+        gc.collect()
+        gc.freeze()  # what is there now is never looked at again, so that children go on sharing its memory
 
     def _become_child(self) -> None:
         os.setsid()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
-from mlebench import agents, environments
+from mlebench import agents, catalog, environments
 from mlebench.dataset import Dataset
 from mlebench.errors import ENDS, SandboxError
 from mlebench.files import remove_tree, write_json
@@ -27,7 +27,7 @@ from mlebench.runs import machine
 from mlebench.runs.observation import Observation
 from mlebench.runs.seal import file_sha256, mlebench_digest, seal
 from mlebench.runs.setting import Setting, dataset_of
-from mlebench.runs.store import AttemptFolder, AttemptState, RunConfig, read_config
+from mlebench.runs.store import AttemptFolder, AttemptState, RunConfig, note_try, read_config
 from mlebench.sandbox import Outcome, find_sandbox
 from mlebench.sandbox.collect import collect_submission
 from mlebench.sandbox.watch import GATEWAY_PORT, VALIDATION_PORT
@@ -38,6 +38,14 @@ from mlebench.services.serving import serve
 if TYPE_CHECKING:
     from mlebench.services.gateway import Gateway
 
+LATE_IMPORTS = (
+    "anyio._backends._asyncio",
+    "mlebench.metrics",
+    "pyarrow.pandas_compat",
+    "uvicorn.lifespan.off",
+    "uvicorn.loops.auto",
+    "uvicorn.protocols.http.auto",
+)
 TIDYING_SECONDS = 300.0
 KEPT_OF_EARLIER_TRIES = ("gateway.jsonl", "output.txt", "scores.jsonl")
 
@@ -87,13 +95,17 @@ def _run_attempt(folder: AttemptFolder, config: RunConfig) -> str:
 
 
 def warm_up() -> None:
-    """Do once what every attempt needs: imports that come late otherwise, and hashes that don't change."""
-    for module in ("uvicorn.loops.auto", "uvicorn.protocols.http.auto", "uvicorn.lifespan.off"):
+    """Do once what every attempt needs: imports that come late otherwise, and what doesn't change meanwhile."""
+    for module in LATE_IMPORTS:
         importlib.import_module(module)
     mlebench_digest()
     machine.gpus()
     environments.find(None, "none")
     agents.agents()
+    for competition in catalog.competitions().values():
+        competition.leaderboard  # noqa: B018 - all stand in one file, which is read now
+        break
+    find_sandbox("bubblewrap").unavailable()
 
 
 class _GraderFailure(Exception):
@@ -132,6 +144,7 @@ def _begin(folder: AttemptFolder, before: AttemptState) -> AttemptState:
         earlier_model_use=[*before.earlier_model_use, *([use] if use else [])],
     )
     folder.write_state(state)
+    note_try(folder)
     for path in folder.path.iterdir():
         if path.name not in ("attempt.json", "earlier"):
             remove_tree(path)
