@@ -6,6 +6,8 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from mlebench import catalog
 from mlebench.dataset import Dataset
 from mlebench.runs.machine import claimed
-from mlebench.runs.runner import execute, plan_run
+from mlebench.runs.runner import _note_failure, execute, plan_run
 from mlebench.runs.store import AttemptFolder, read_config
 from mlebench.sandbox import find_sandbox
 
@@ -155,6 +157,17 @@ def test_grading_that_failed_is_done_again_alone(agent, run, tmp_path):
     assert (after.end, after.state, after.reruns, after.gradings) == ("completed", "finished", 1, 1)
     assert (attempt.path / "logs" / "ran").read_text() == ran
     assert grade_of(attempt.path)["score"] == score
+
+
+def test_a_grader_that_takes_its_process_down_is_no_reason_for_another_try(agent, run):
+    folder = run(agent(COPY))
+    attempt = attempt_of(folder)
+    died = Future()
+    died.set_exception(RuntimeError("the process ended with code -9"))
+    for before, end in (("sealed", "grader-error"), ("running", "sandbox-error"), ("finished", "completed")):
+        attempt.write_state(replace(attempt.state(), state=before, end="completed"))
+        _note_failure(died, attempt)
+        assert (attempt.state().state, attempt.state().end) == ("finished", end)
 
 
 def test_a_submission_that_changed_after_it_was_sealed_is_not_graded(agent, run):

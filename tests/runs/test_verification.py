@@ -17,7 +17,7 @@ from mlebench.runs.proof import PROOF, seal_run
 from mlebench.runs.runner import execute, plan_run
 from mlebench.runs.seal import file_sha256
 from mlebench.runs.signing import SIGNATURE, new_key, sign_run
-from mlebench.runs.store import AttemptState, read_config
+from mlebench.runs.store import TRIES, AttemptState, read_config
 from mlebench.runs.verification import verify_run
 from mlebench.sandbox import find_sandbox
 
@@ -187,6 +187,23 @@ def test_an_edited_end_contradicts_the_seal(run):
 def test_an_attempt_that_did_not_count(run):
     edit(run / FIRST / "attempt.json", end="sandbox-error", reruns=3, message="bwrap\nfailed")
     assert f"attempts: {FIRST} does not count, it ended as sandbox-error: failed" in found(run)
+
+
+def test_tries_that_did_not_count_are_named_and_cannot_be_removed(tmp_path):
+    """Else the best of several tries could be kept, one interrupted after the other."""
+    run = make_run(tmp_path, ids=IDS[:1], seeds=1)
+    (run / PROOF).unlink()
+    edit(run / FIRST / "attempt.json", end="interrupted")
+    assert execute(run, lambda _: None)
+    (warning,) = [each for each in verify(run).warnings if each.kind == "attempts"]
+    assert (warning.where, warning.message) == (FIRST, "was tried 2 times: before, it ended as interrupted")
+    assert verify(run).complete
+    (run / PROOF).unlink()
+    shutil.rmtree(run / FIRST)
+    assert execute(run, lambda _: None)
+    assert found(run) == [f"attempts: {FIRST} was begun more often than its folder says: a try was removed"]
+    (run / TRIES).write_text("")
+    assert found(run) == [f"attempts: {TRIES} was changed after {PROOF} was written"]
 
 
 def test_a_broken_attempt(run):

@@ -15,7 +15,7 @@ from mlebench import __version__
 from mlebench.errors import ENDS
 from mlebench.files import write_json
 from mlebench.runs.seal import file_sha256, mlebench_digest
-from mlebench.runs.store import AttemptFolder, attempts, read_config, read_object, unreadable
+from mlebench.runs.store import TRIES, AttemptFolder, attempts, read_config, read_object, unreadable
 
 PROOF = "proof.json"
 
@@ -41,6 +41,7 @@ def seal_run(run: Path) -> Path | None:
         "planned": len(folders),
         "counted": sum(end is not None and end.counts for end in ends),
         "run.json": file_sha256(run / "run.json"),
+        TRIES: file_sha256(run / TRIES) if (run / TRIES).is_file() else "",
         "attempts": {name_of(folder): file_sha256(folder.path / "attempt.json") for folder in folders},
     }
     write_json(path, proof)
@@ -58,7 +59,7 @@ def proof_changes(run: Path) -> dict[str, tuple[str, str]]:
     Raises FileNotFoundError if there is no proof, MlebenchError if it is broken.
     """
     proof = read_object(run / PROOF)
-    expected = {"run.json": str(proof.get("run.json"))}
+    expected = {name: str(proof.get(name, "")) for name in ("run.json", TRIES)}
     expected |= {f"{name}/attempt.json": str(value) for name, value in _attempts(run, proof).items()}
     found = {name: file_sha256(run / name) if (run / name).is_file() else "" for name in expected}
     return {name: (expected[name], found[name]) for name in expected if found[name] != expected[name]}

@@ -278,10 +278,12 @@ def _work_off(everything: Sequence[AttemptFolder], config: RunConfig, watch: Wat
 
 
 def _note_failure(future: Future[str], attempt: AttemptFolder) -> None:
-    """A worker that died without a word is a fault of ours, recorded as such."""
+    """A worker that died without a word is a fault of ours, recorded as such.
+
+    What was sealed before is graded again, but not run again: a submission must not be able to earn another try.
+    """
     error = future.exception()
     state = attempt.state()
     if error is not None and state.state != "finished":
-        attempt.write_state(
-            replace(state, state="finished", end="sandbox-error", message=f"the worker failed: {error}"[:2000])
-        )
+        end = "grader-error" if state.state == "sealed" else "sandbox-error"
+        attempt.write_state(replace(state, state="finished", end=end, message=f"the worker failed: {error}"[:2000]))

@@ -1,6 +1,7 @@
 """What a run leaves on disk. Files are the database: readable with `cat`, each replaced atomically.
 
 <run>/run.json                          the configuration, the disclosure and the plan: every attempt there will be
+<run>/tries.jsonl                       a line whenever an agent begins, also for tries that did not count
 <run>/proof.json proof.sig              hashes of all attempts once they are done, and their signature
 <run>/.hidden-validation/<competition>/  training rows held back, see mlebench.runs.hidden_validation
 <run>/<competition>/<seed>/attempt.json state, end, times, peaks, use of the model, seal
@@ -15,13 +16,18 @@ from __future__ import annotations
 
 import json
 import reprlib
+from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import MISSING, asdict, dataclass, field, fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from mlebench.errors import ENDS, MAX_RERUNS, MlebenchError, UsageError
 from mlebench.files import write_json
+
+TRIES = "tries.jsonl"
 
 
 @dataclass(frozen=True)
@@ -143,6 +149,29 @@ class AttemptFolder:
     def write_state(self, state: AttemptState) -> None:
         """Replace attempt.json."""
         write_json(self.path / "attempt.json", asdict(state))
+
+
+def note_try(attempt: AttemptFolder) -> None:
+    """Append to tries.jsonl that an agent begins: a try leaves a trace even if its folder is removed."""
+    entry = {
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "attempt": f"{attempt.competition_id}/{attempt.seed}",
+    }
+    with (attempt.run / TRIES).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")
+
+
+def tries(run: Path) -> Counter[str]:
+    """How often an agent began each attempt, as tries.jsonl has it."""
+    try:
+        lines = (run / TRIES).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return Counter()
+    found: Counter[str] = Counter()
+    for line in lines:
+        with suppress(ValueError, KeyError, TypeError):  # one that broke off
+            found[json.loads(line)["attempt"]] += 1
+    return found
 
 
 def write_config(run: Path, config: RunConfig) -> None:

@@ -24,7 +24,7 @@ from mlebench.preparation.files import walk
 from mlebench.runs.hidden_validation import FOLDER, changed_files
 from mlebench.runs.proof import PROOF, name_of, proof_changes
 from mlebench.runs.seal import RECORDS, TREES, file_sha256, mlebench_digest, tree_digest
-from mlebench.runs.store import AttemptFolder, AttemptState, RunConfig, attempts, read_config, read_object
+from mlebench.runs.store import AttemptFolder, AttemptState, RunConfig, attempts, read_config, read_object, tries
 from mlebench.sandbox.collect import collect_submission
 
 KINDS = ("plan", "attempts", "submissions", "grades", "records", "times", "data", "proof")
@@ -117,6 +117,7 @@ def verify_run(
                 where = f"{attempt.name}/attempt.json"
                 result.problem("attempts", where, f"its seal is none that mlebench wrote: {error!r}")
             done()
+    _check_tries(result, run, tried)
     _check_digests(result, tried, config)
     _check_proof(result, run, planned, public_key)
     datasets = dict(_datasets(result, config, data_dir))
@@ -328,6 +329,29 @@ def _time(text: object) -> datetime | None:
 
 
 # --- all attempts beside each other
+
+
+def _check_tries(result: Verification, run: Path, tried: Sequence[_Tried]) -> None:
+    """Tries that did not count are named, and must not have been removed: else the best of several could be kept."""
+    begun = tries(run)
+    for attempt in tried:
+        earlier = sorted((attempt.folder.path / "earlier").glob("*/attempt.json"))
+        if begun[attempt.name] > 1 + len(earlier):
+            message = "was begun more often than its folder says: a try was removed"
+            result.problem("attempts", attempt.name, message, 1 + len(earlier), begun[attempt.name])
+        ends = [_end_of(path) for path in earlier]
+        if ends:
+            result.warn(
+                "attempts", attempt.name, f"was tried {len(ends) + 1} times: before, it ended as {_listed(ends)}"
+            )
+
+
+def _end_of(path: Path) -> str:
+    try:
+        content = read_object(path)
+    except MlebenchError:
+        return "unreadable"
+    return str(content.get("end") or content.get("state"))
 
 
 def _check_digests(result: Verification, tried: Sequence[_Tried], config: RunConfig) -> None:
