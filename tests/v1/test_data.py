@@ -133,7 +133,10 @@ def test_only_the_answers_are_needed_to_grade(competition):
     assert is_dataset_prepared(competition, grading_only=True) is True
 
 
-def test_a_zip_that_is_there_need_not_be_downloaded(tmp_path):
+def test_a_zip_that_is_there_need_not_be_downloaded(tmp_path, monkeypatch):
+    for name in ("KAGGLE_API_TOKEN", "KAGGLE_USERNAME", "KAGGLE_KEY", "KAGGLE_CONFIG_DIR", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
     with zipfile.ZipFile(tmp_path / f"{ID}.zip", "w") as opened:
         opened.writestr("train.csv", "a\n1\n")
     assert download_dataset(ID, tmp_path) == tmp_path / f"{ID}.zip"

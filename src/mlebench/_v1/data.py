@@ -80,13 +80,18 @@ def _prepare(competition: Competition, keep_raw: bool, verify: bool) -> None:
 
 
 def download_dataset(competition_id: str, download_dir: Path, quiet: bool = False, force: bool = False) -> Path:  # noqa: ARG001
-    """The zip of a competition in `download_dir`. Raises UsageError if it is not there: it can't be downloaded yet."""
-    from mlebench.preparation.sources import find_source
+    """The zip of a competition in `download_dir`, from Kaggle if it is not there or with `force`.
 
+    Raises UsageError without an account, PreparationError if Kaggle does not give it out.
+    """
     path = Path(download_dir) / f"{competition_id}.zip"
     if force or not zipfile.is_zipfile(path):
-        find_source("kaggle")
-        raise UsageError(f'{path} is missing; "mlebench prepare -c {competition_id} --source kaggle" downloads it')
+        from mlebench.preparation.kaggle.client import Client
+        from mlebench.preparation.kaggle.download import download
+
+        with Client() as client:
+            path.unlink(missing_ok=True)
+            download(client, competition_id, path)
     return path
 
 
@@ -147,7 +152,7 @@ def _source(competition: Competition) -> Source:
     if not is_empty(competition.raw_dir):
         return Local(competition.raw_dir)
     archive = _archive(competition)
-    return Local(archive) if archive.is_file() else find_source("kaggle")
+    return Local(archive) if archive.is_file() else find_source("kaggle", data_dir=competition._dataset.data_dir)
 
 
 def _archive(competition: Competition) -> Path:

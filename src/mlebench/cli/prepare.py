@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     "--source",
     default="kaggle",
     show_default=True,
-    help="Where raw files come from: synthetic, or PATH: a folder or zip as Kaggle delivers it, or a folder of "
-    "such folders and zips named by id.",
+    help="Where raw files come from: kaggle (downloads, with your account), synthetic, or PATH: a folder or zip as "
+    "Kaggle delivers it, or a folder of such folders and zips named by id.",
 )
 @click.option("--rows", type=click.IntRange(min=10), help="About how many labelled examples a synthetic twin has.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of synthetic twins.")
@@ -119,7 +119,7 @@ def _prepare(dataset: Dataset, source: str, rows: int | None, seed: int, keep_ra
         return False  # whatever it was made from: nothing else was asked for
     from mlebench.preparation.sources import find_source, is_prepared_from
 
-    found = find_source(source, rows, seed)
+    found = find_source(source, rows, seed, dataset.data_dir)
     if not force and is_prepared_from(dataset, found):
         return False  # before pandas is imported: asking costs nothing
     from mlebench.preparation.engine import prepare

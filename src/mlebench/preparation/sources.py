@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from mlebench.competition import Competition
-from mlebench.dataset import Dataset
+from mlebench.dataset import Dataset, default_data_dir
 from mlebench.errors import PreparationError, UsageError
 from mlebench.preparation.archives import unzip
 
@@ -76,17 +76,18 @@ class Local:
         return {"source": self.name, "path": str(self.path)}
 
 
-def find_source(text: str, rows: int | None = None, seed: int = 0) -> Source:
-    """The source that `--source` names: `synthetic`, a path, or a dotted path `module:Class`.
+def find_source(text: str, rows: int | None = None, seed: int = 0, data_dir: Path | None = None) -> Source:
+    """The source that `--source` names: `synthetic`, `kaggle`, a path, or a dotted path `module:Class`.
 
+    `data_dir` is where zips from Kaggle are kept, in a folder for each competition (default: the data directory).
     Raises UsageError if there is none.
     """
     if text == "synthetic":
         return Synthetic(rows, seed)
     if text == "kaggle":
-        raise UsageError(
-            "this version can't download from Kaggle; get the competition's zip there and give it: --source FILE.zip"
-        )
+        from mlebench.preparation.kaggle.source import Kaggle
+
+        return Kaggle(data_dir or default_data_dir())
     path = Path(text)
     module, separator, name = text.partition(":")
     if separator and not path.exists() and module.replace(".", "").isidentifier():

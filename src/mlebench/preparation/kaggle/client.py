@@ -1,0 +1,409 @@
+"""The calls of Kaggle's API that are needed here, with typed results and errors.
+
+A call is `POST <url>/<service>/<method>` with a JSON body; a download answers with a redirect to a storage server,
+which gets no credentials.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, TypeVar
+from urllib.parse import urljoin
+
+import httpx
+
+from mlebench import __version__
+from mlebench.preparation.kaggle.credentials import Credentials, find_credentials
+from mlebench.preparation.kaggle.errors import (
+    BadCredentials,
+    KaggleError,
+    NotFound,
+    NotJoinable,
+    RateLimited,
+    RulesNotAccepted,
+    Transient,
+    Unreachable,
+)
+from mlebench.preparation.kaggle.patience import Patience, retry_after
+
+API_URL = "https://api.kaggle.com/v1"
+URL_VARIABLE = "MLEBENCH_KAGGLE_URL"
+PAGE_SIZE = 100
+_COMPETITIONS = "competitions.CompetitionApiService"
+_NOTEBOOKS = "kernels.KernelsApiService"
+_CLOSED_WORDS = ("closed", "no longer", "not available", "unavailable", "withdrawn", "has ended")
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class CompetitionFacts:
+    """What Kaggle says about a competition, and whether the user takes part in it."""
+
+    id: str
+    title: str
+    has_entered: bool  # the user has joined and accepted the rules
+    deadline: datetime | None
+    new_entrant_deadline: datetime | None
+    metric: str
+    teams: int
+    code_only: bool  # submissions are notebooks
+    submissions_disabled: bool
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file of a competition's data."""
+
+    name: str
+    size: int
+    created: datetime | None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A team on a leaderboard, in the order in which Kaggle lists them."""
+
+    team_id: int
+    team: str
+    score: str
+    submitted: datetime | None
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of a competition: description, evaluation, rules, data-description ..."""
+
+    name: str
+    content: str
+    mime_type: str
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """A public notebook or script."""
+
+    ref: str  # "author/slug"
+    title: str
+    author: str
+    votes: int
+    language: str
+    kind: str  # "notebook" or "script"
+    last_run: datetime | None
+    competitions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NotebookSource:
+    """A notebook with its code: JSON of Jupyter, or the text of a script."""
+
+    notebook: Notebook
+    source: str
+    language: str
+    kind: str
+
+
+class Client:
+    """Kaggle's API as one user. A context manager; without credentials given, those of the environment are used.
+
+    Calls are repeated while failures may pass (no connection, HTTP 429 and 5xx). Each raises BadCredentials,
+    RulesNotAccepted, NotJoinable, NotFound, RateLimited, Unreachable, or another KaggleError.
+    """
+
+    def __init__(
+        self,
+        credentials: Credentials | None = None,
+        url: str | None = None,
+        patience: Patience | None = None,
+        timeout: float = 60.0,
+    ) -> None:
+        self.credentials = credentials or find_credentials()
+        self.url = (url or os.environ.get(URL_VARIABLE) or API_URL).rstrip("/")
+        self.patience = patience or Patience()
+        self._http = httpx.Client(headers={"User-Agent": f"mlebench/{__version__}"}, timeout=timeout)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._http.close()
+
+    def username(self) -> str:
+        """The user's name: who the access token belongs to, as the server says, or whose legacy key it is."""
+        if self.credentials.username:
+            return self.credentials.username
+        answer = self._ask("security.OAuthService", "IntrospectToken", token=self.credentials.secret)
+        if not answer.get("active"):
+            raise self._bad_credentials()
+        return _text(answer, "username")
+
+    def competition(self, competition: str) -> CompetitionFacts:
+        """The facts about one competition."""
+        return _competition(self._ask(_COMPETITIONS, "GetCompetition", competition, competitionName=competition))
+
+    def competitions(self, search: str = "", *, entered: bool = False) -> Iterator[CompetitionFacts]:
+        """All competitions that match; only those that the user has joined if `entered`."""
+        tab = "ENTERED" if entered else "EVERYTHING"
+        fields = {"group": f"COMPETITION_LIST_TAB_{tab}", "search": search, "pageSize": PAGE_SIZE}
+        return map(_competition, self._pages(_COMPETITIONS, "ListCompetitions", "competitions", **fields))
+
+    def files(self, competition: str) -> list[RemoteFile]:
+        """The files of the competition's data, with their sizes before packing."""
+        fields = {"competitionName": competition, "pageSize": PAGE_SIZE}
+        return [
+            RemoteFile(
+                _text(file, "name") or _text(file, "ref"), _number(file, "totalBytes"), _time(file, "creationDate")
+            )
+            for file in self._pages(_COMPETITIONS, "ListDataFiles", "files", competition, **fields)
+        ]
+
+    def leaderboard(self, competition: str, *, public: bool = False) -> Iterator[Standing]:
+        """The standings, best first: the private ones where the competition is over, unless `public`."""
+        fields = {"competitionName": competition, "overridePublic": public, "pageSize": PAGE_SIZE}
+        for row in self._pages(_COMPETITIONS, "GetLeaderboard", "submissions", competition, **fields):
+            yield Standing(
+                _number(row, "teamId"), _text(row, "teamName"), _text(row, "score"), _time(row, "submissionDate")
+            )
+
+    def leaderboard_zip(self, competition: str) -> bytes:
+        """The whole leaderboard as Kaggle packs it: a zip with one CSV file."""
+        return self._call(_COMPETITIONS, "DownloadLeaderboard", competition, competitionName=competition).content
+
+    def pages(self, competition: str, name: str = "") -> list[Page]:
+        """The competition's pages, or the one of this name."""
+        fields = {"competitionName": competition} | ({"pageName": name} if name else {})
+        answer = self._ask(_COMPETITIONS, "ListCompetitionPages", competition, **fields)
+        return [Page(_text(p, "name"), _text(p, "content"), _text(p, "mimeType")) for p in _items(answer, "pages")]
+
+    def notebooks(self, competition: str, *, sort_by: str = "VOTE_COUNT", limit: int | None = None) -> list[Notebook]:
+        """Public notebooks that use the competition's data; the first `limit` of them."""
+        fields = {
+            **{"competition": competition, "group": "EVERYONE", "sortBy": sort_by, "page": 1},
+            **{"kernelType": "all", "language": "all", "outputType": "all"},
+            "pageSize": min(limit or PAGE_SIZE, PAGE_SIZE),
+        }
+        found = self._pages(_NOTEBOOKS, "ListKernels", "kernels", competition, **fields)
+        return [_notebook(row) for row in islice(found, limit)]
+
+    def notebook(self, ref: str) -> NotebookSource:
+        """The code of the notebook `author/slug`."""
+        author, _, slug = ref.partition("/")
+        answer = self._ask(_NOTEBOOKS, "GetKernel", "", userName=author, kernelSlug=slug)
+        blob = _part(answer, "blob")
+        return NotebookSource(
+            _notebook(_part(answer, "metadata")),
+            *(_text(blob, "source"), _text(blob, "language"), _text(blob, "kernelType")),
+        )
+
+    def locate(self, competition: str, file: str = "") -> str:
+        """Where the competition's zip, or one of its files, can be downloaded for the next minutes. Tries once."""
+        method = "DownloadDataFile" if file else "DownloadDataFiles"
+        fields = {"competitionName": competition} | ({"fileName": file} if file else {})
+        response = self._try(_COMPETITIONS, method, competition, fields)
+        location = response.headers.get("location", "")
+        if not response.has_redirect_location or not location:
+            raise KaggleError(
+                f"{competition}: Kaggle answered HTTP {response.status_code} where it should say from where to "
+                f"download; try again later, or give the zip: --source FILE.zip"
+            )
+        return urljoin(str(response.request.url), location)
+
+    @contextmanager
+    def open(self, url: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
+        """A response of the storage server, its body unread. Tries once; sends no credentials.
+
+        Raises a Transient for what may pass, also while the body is read.
+        """
+        # Without "identity" a storage server may pack or unpack on the way, and sizes and hashes are of other bytes.
+        sent = {"Accept-Encoding": "identity", **headers}
+        with (
+            _transport_errors("the storage server"),
+            self._http.stream("GET", url, headers=sent, follow_redirects=True) as response,
+        ):
+            _raise_transient(response, "the storage server")
+            yield response
+
+    def _pages(self, service: str, method: str, name: str, about: str = "", **fields: Any) -> Iterator[Any]:
+        """The items of all pages of a list."""
+        token = ""
+        while True:
+            answer = self._ask(service, method, about, **fields, pageToken=token)
+            yield from _items(answer, name)
+            following = _text(answer, "nextPageToken")
+            if not following or following == token:
+                return
+            token = following
+            fields.pop("page", None)
+
+    def _ask(self, service: str, method: str, about: str = "", **fields: Any) -> Mapping[str, Any]:
+        response = self._call(service, method, about, **fields)
+        answer = _json(response)
+        if answer is None:
+            raise KaggleError(f"Kaggle's answer to {method} is no JSON object; is {self.url} the address of its API?")
+        return answer
+
+    def _call(self, service: str, method: str, about: str, **fields: Any) -> httpx.Response:
+        return self.insist(lambda: self._try(service, method, about, fields))
+
+    def insist(self, attempt: Callable[[], Result]) -> Result:
+        """What `attempt` returns, tried again while its failures are Transient and patience lasts."""
+        failures = 0
+        while True:
+            try:
+                return attempt()
+            except Transient as error:
+                failures += 1
+                self.patience.wait(error, failures)
+
+    def _try(self, service: str, method: str, competition: str, fields: Mapping[str, Any]) -> httpx.Response:
+        headers = {"Authorization": self.credentials.authorization}
+        with _transport_errors(self.url):
+            response = self._http.post(f"{self.url}/{service}/{method}", json=dict(fields), headers=headers)
+        _raise_transient(response, "Kaggle")
+        status, told = _refusal(response)
+        if status < 400:
+            return response
+        raise self._error(status, told, method, competition)
+
+    def _error(self, status: int, told: str, method: str, competition: str) -> Exception:
+        about = competition or method
+        if status == 401:
+            return self._bad_credentials()
+        if status == 403 and competition:
+            return self._why_forbidden(competition, told, method)
+        if status == 404:
+            return NotFound(f"{about}: Kaggle knows no such thing (HTTP 404: {told or 'not found'}); is the id right?")
+        return KaggleError(f"{about}: Kaggle refused {method} (HTTP {status}{': ' + told if told else ''})")
+
+    def _why_forbidden(self, competition: str, told: str, method: str) -> Exception:
+        """A 403 has several reasons; if the answer doesn't tell them apart, the competition's facts do."""
+        words = told.lower()
+        if "rules" in words and "accept" in words:
+            return RulesNotAccepted(competition)
+        if any(word in words for word in _CLOSED_WORDS):
+            return NotJoinable(competition, told)
+        if method == "GetCompetition":
+            return KaggleError(
+                f"{competition}: Kaggle refuses to show it to you (HTTP 403{': ' + told if told else ''})"
+            )
+        facts = self.competition(competition)
+        return NotJoinable(competition, told) if facts.has_entered else RulesNotAccepted(competition)
+
+    def _bad_credentials(self) -> BadCredentials:
+        kind = "legacy key" if self.credentials.username else "access token"
+        return BadCredentials(
+            f"Kaggle does not accept the {kind} from {self.credentials.source} (HTTP 401): it is mistyped, expired or "
+            f"revoked. Create another at https://www.kaggle.com/settings and put it there"
+        )
+
+
+@contextmanager
+def _transport_errors(whom: str) -> Iterator[None]:
+    """Turn failures of the connection into Unreachable."""
+    try:
+        yield
+    except httpx.TransportError as error:
+        reason = str(error) or error.__class__.__name__
+        raise Unreachable(f"{whom} can't be reached or broke off: {reason}. What has arrived is kept") from error
+
+
+def _raise_transient(response: httpx.Response, who: str) -> None:
+    status, after = response.status_code, retry_after(response.headers)
+    if status == 429:
+        more = f"; it asks to wait {after:,.0f} s" if after is not None else ""
+        raise RateLimited(f"{who} gets too many requests from you (HTTP 429){more}. Try again later", after)
+    if status == 408 or status >= 500:
+        raise Unreachable(f"{who} fails (HTTP {status}). Try again later; what has arrived is kept", after)
+
+
+def _refusal(response: httpx.Response) -> tuple[int, str]:
+    """The status of a response with what it says about it; some errors come with HTTP 200 and a code in the body."""
+    answer = _json(response) if "json" in response.headers.get("content-type", "") else None
+    if answer is None:
+        return response.status_code, ""
+    code = answer.get("code")
+    told = answer.get("message") if isinstance(answer.get("message"), str) else ""
+    return (code if isinstance(code, int) and code >= 400 else response.status_code), str(told)
+
+
+def _json(response: httpx.Response) -> Mapping[str, Any] | None:
+    try:
+        answer = response.json()
+    except ValueError:
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+def _competition(facts: Mapping[str, Any]) -> CompetitionFacts:
+    return CompetitionFacts(
+        # The reference is the slug or, lately, the page's address.
+        id=(_text(facts, "ref") or _text(facts, "url")).rstrip("/").rpartition("/")[2],
+        title=_text(facts, "title"),
+        has_entered=facts.get("userHasEntered") is True,
+        deadline=_time(facts, "deadline"),
+        new_entrant_deadline=_time(facts, "newEntrantDeadline"),
+        metric=_text(facts, "evaluationMetric"),
+        teams=_number(facts, "teamCount"),
+        code_only=facts.get("isKernelsSubmissionsOnly") is True,
+        submissions_disabled=facts.get("submissionsDisabled") is True,
+    )
+
+
+def _notebook(row: Mapping[str, Any]) -> Notebook:
+    sources = row.get("competitionDataSources")
+    return Notebook(
+        ref=_text(row, "ref"),
+        title=_text(row, "title"),
+        author=_text(row, "author"),
+        votes=_number(row, "totalVotes"),
+        language=_text(row, "language"),
+        kind=_text(row, "kernelType"),
+        last_run=_time(row, "lastRunTime"),
+        competitions=tuple(map(str, sources)) if isinstance(sources, list) else (),
+    )
+
+
+def _items(answer: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    items = answer.get(name) or []  # an empty list is left out
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise KaggleError(f'Kaggle\'s answer is not understood: "{name}" is no list of objects')
+    return items
+
+
+def _part(answer: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = answer.get(name) or {}
+    if not isinstance(part, dict):
+        raise KaggleError(f'Kaggle\'s answer is not understood: "{name}" is no object')
+    return part
+
+
+def _text(facts: Mapping[str, Any], name: str) -> str:
+    value = facts.get(name)
+    return "" if value is None else str(value)
+
+
+def _number(facts: Mapping[str, Any], name: str) -> int:
+    value = facts.get(name) or 0  # zero is left out, large numbers may be strings
+    try:
+        return int(value)
+    except (TypeError, ValueError) as error:
+        raise KaggleError(f'Kaggle\'s answer is not understood: "{name}" is {value!r}, not a number') from error
+
+
+def _time(facts: Mapping[str, Any], name: str) -> datetime | None:
+    """A time such as 2022-02-11T21:13:01.1234567Z, in UTC; None if there is none."""
+    text = _text(facts, name).rstrip("Z")
+    whole, _, fraction = text.partition(".")
+    try:
+        return datetime.fromisoformat(f"{whole}.{fraction[:6]:0<6}").replace(tzinfo=UTC) if text else None
+    except ValueError:
+        return None

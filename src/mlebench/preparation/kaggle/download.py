@@ -1,0 +1,323 @@
+"""Downloads that survive everything: cut connections, killed processes, archives that change under way.
+
+While it comes, `<name>.part` holds the bytes so far and `<name>.part.json` whose they are (size, ETag, hashes); both
+are renamed away only when the file is whole and verified. The file is asked for in ranges of `chunk_bytes`, so that
+whoever is killed loses what was on the way, never more than one chunk.
+"""
+
+from __future__ import annotations
+
+import base64
+import errno
+import hashlib
+import json
+import os
+import re
+import shutil
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+from filelock import FileLock
+
+from mlebench.errors import PreparationError
+from mlebench.files import write_json
+from mlebench.preparation.kaggle.client import Client
+from mlebench.preparation.kaggle.errors import DamagedDownload, KaggleError, Transient, Unreachable
+
+CHUNK_BYTES = 32 << 20
+MAX_RESTARTS = 3  # of a download whose file changes under way, or arrives damaged
+_STALE = (400, 401, 403, 404, 410)  # what a storage server says when the permission in an address is over
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes that are there and those of the whole."""
+
+
+@dataclass(frozen=True)
+class Archive:
+    """A downloaded file; `downloaded` is when its last byte came, in UTC."""
+
+    path: Path
+    size: int
+    md5: str
+    downloaded: str
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a server says about a file, by which it is known again and verified. Hashes in hexadecimal digits."""
+
+    size: int
+    etag: str = ""
+    last_modified: str = ""
+    md5: str = ""
+    crc32c: str = ""
+
+    @property
+    def validator(self) -> str:
+        """What If-Range takes: a strong ETag or a date."""
+        return self.etag if self.etag and not self.etag.startswith("W/") else self.last_modified
+
+    def may_be(self, other: Identity) -> bool:
+        """Whether nothing says that the other is another file."""
+        pairs = [(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)]
+        return all(ours == theirs for ours, theirs in pairs if ours and theirs)
+
+    def is_known(self) -> bool:
+        """Whether there is more than the size to know it by."""
+        return bool(self.etag or self.last_modified or self.md5 or self.crc32c)
+
+
+def download(
+    client: Client,
+    competition: str,
+    target: Path,
+    *,
+    file: str = "",
+    on_progress: Progress | None = None,
+    chunk_bytes: int = CHUNK_BYTES,
+) -> Archive:
+    """The competition's zip (or one `file` of it) as `target`, which is left alone if it is there.
+
+    Continues what an earlier process began; waits for one that downloads the same. Raises a KaggleError, or
+    PreparationError if the disk is too small.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(target.with_name(f".{target.name}.lock")):
+        if not target.exists():
+            try:
+                return _Download(client, competition, target, file, on_progress, chunk_bytes).run()
+            except OSError as error:
+                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                    raise
+                raise PreparationError(f"the disk of {target.parent} is full; free some and run it again") from error
+    return describe(target)
+
+
+def describe(path: Path) -> Archive:
+    """The facts about a file that is there."""
+    with path.open("rb") as opened:
+        md5 = hashlib.file_digest(opened, "md5").hexdigest()
+    return _archive(path, md5)
+
+
+def _archive(path: Path, md5: str) -> Archive:
+    facts = path.stat()
+    when = datetime.fromtimestamp(facts.st_mtime, UTC).isoformat(timespec="seconds")
+    return Archive(path, facts.st_size, md5, when)
+
+
+class _Download:
+    """One download under way."""
+
+    def __init__(
+        self, client: Client, competition: str, target: Path, file: str, on_progress: Progress | None, chunk: int
+    ) -> None:
+        self._client, self._competition, self._file = client, competition, file
+        self._target, self._chunk = target, chunk
+        self._on_progress = on_progress
+        self._part = target.with_name(f"{target.name}.part")
+        self._state = target.with_name(f"{target.name}.part.json")
+        self._identity: Identity | None = None  # of the bytes in `_part`
+        self._done = 0
+        self._digests = _Digests()
+        self._url = ""
+        self._restarts = 0
+
+    def run(self) -> Archive:
+        self._take_up()
+        while True:
+            self._fetch()
+            try:
+                self._verify()
+                break
+            except DamagedDownload as error:
+                self._forget(error)
+        return self._move_into_place()
+
+    def _take_up(self) -> None:
+        """Go on where another process stopped, if its state is there."""
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            state = json.loads(self._state.read_text(encoding="utf-8"))
+            identity = Identity(**state["identity"])
+            if state["of"] != self._of or not identity.is_known() or self._part.stat().st_size > identity.size:
+                return
+            self._done = self._digests.feed_file(self._part)
+            self._identity = identity
+
+    @property
+    def _of(self) -> list[str]:
+        return [self._competition, self._file]
+
+    def _fetch(self) -> None:
+        """Get range after range until all is there."""
+        failures = 0
+        most = self._done
+        while self._identity is None or self._done < self._identity.size:
+            failure = self._try_range()
+            failures = 0 if self._done > most else failures + 1
+            most = max(most, self._done)
+            if failure or failures:
+                nothing = Unreachable(f"{self._competition}: the storage server sends nothing; try again later")
+                self._client.patience.wait(failure or nothing, max(failures, 1))
+
+    def _try_range(self) -> Transient | None:
+        """Get one range; what went wrong if another try may help."""
+        try:
+            self._fetch_range()
+        except Transient as error:
+            return error
+        return None
+
+    def _fetch_range(self) -> None:
+        is_new = not self._url
+        if is_new:
+            self._url = self._client.locate(self._competition, self._file)
+        with self._client.open(self._url, self._range_headers()) as response:
+            if response.status_code in _STALE and not is_new:
+                self._url = ""  # ask for another address
+            elif response.status_code == 416:
+                self._forget(KaggleError(f"{self._competition}: the storage server refuses byte {self._done:,}"))
+            elif response.status_code in (200, 206):
+                self._take(response)
+            else:
+                raise KaggleError(f"{self._competition}: the storage server refuses (HTTP {response.status_code})")
+
+    def _range_headers(self) -> dict[str, str]:
+        headers = {"Range": f"bytes={self._done}-{self._done + self._chunk - 1}"}
+        if self._done and self._identity and self._identity.validator:
+            headers["If-Range"] = self._identity.validator
+        return headers
+
+    def _take(self, response: httpx.Response) -> None:
+        """Append the body, or begin again with it if it is not of the same file."""
+        start, identity = _content(response)
+        if self._identity is not None and not self._identity.may_be(identity):
+            self._forget(KaggleError(f"{self._competition}: the file changes all the time at Kaggle; try again later"))
+        if start not in (0, self._done):  # of a file that has changed, or of a confused server
+            self._forget(KaggleError(f"{self._competition}: the storage server sends other bytes than asked for"))
+            return
+        if start == 0:
+            self._begin(identity)
+        self._append(response)
+
+    def _begin(self, identity: Identity) -> None:
+        free = shutil.disk_usage(self._part.parent).free
+        if identity.size > free:
+            raise PreparationError(
+                f"{self._target.name} has {identity.size:,} bytes, {self._part.parent} has {free:,} free"
+            )
+        self._part.write_bytes(b"")  # first: the new state must not stand beside old bytes
+        write_json(self._state, {"of": self._of, "identity": asdict(identity)})
+        self._identity, self._done, self._digests = identity, 0, _Digests()
+
+    def _append(self, response: httpx.Response) -> None:
+        assert self._identity is not None
+        total = self._identity.size
+        with self._part.open("r+b") as part:
+            part.seek(self._done)
+            for block in response.iter_raw():
+                part.write(block)
+                part.flush()
+                self._digests.feed(block)
+                self._done += len(block)
+                if self._on_progress:
+                    self._on_progress(min(self._done, total), total)
+
+    def _verify(self) -> None:
+        """Raises DamagedDownload if the bytes are not those that the server has, or no zip where they should be."""
+        assert self._identity is not None
+        expected, found = self._identity, self._digests
+        name = self._target.name
+        if self._done != expected.size:
+            raise DamagedDownload(f"{name} arrived with {self._done:,} bytes instead of {expected.size:,}")
+        for kind, theirs, ours in (("md5", expected.md5, found.md5), ("crc32c", expected.crc32c, found.crc32c)):
+            if theirs and theirs != ours:
+                raise DamagedDownload(f"{name} arrived damaged: its {kind} is {ours}, Kaggle's is {theirs}")
+        if name.endswith(".zip") and not self._file:
+            try:
+                zipfile.ZipFile(self._part).close()
+            except (zipfile.BadZipFile, OSError) as error:
+                raise DamagedDownload(f"what Kaggle sends as {name} is no zip archive ({error})") from error
+
+    def _forget(self, error: KaggleError) -> None:
+        """Throw away what is there; raises `error` if that has happened too often."""
+        self._restarts += 1
+        self._part.unlink(missing_ok=True)
+        self._state.unlink(missing_ok=True)
+        self._identity, self._done, self._digests, self._url = None, 0, _Digests(), ""
+        if self._restarts > MAX_RESTARTS:
+            raise error
+
+    def _move_into_place(self) -> Archive:
+        with self._part.open("rb") as part:
+            os.fsync(part.fileno())
+        self._part.replace(self._target)
+        self._state.unlink(missing_ok=True)
+        return _archive(self._target, self._digests.md5)
+
+
+class _Digests:
+    """The hashes that storage servers tell, of the bytes so far."""
+
+    def __init__(self) -> None:
+        from google_crc32c import Checksum
+
+        self._md5: Any = hashlib.md5(usedforsecurity=False)
+        self._crc32c: Any = Checksum()
+
+    def feed(self, block: bytes) -> None:
+        self._md5.update(block)
+        self._crc32c.update(block)
+
+    def feed_file(self, path: Path) -> int:
+        """Returns the number of bytes."""
+        size = 0
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                self.feed(block)
+                size += len(block)
+        return size
+
+    @property
+    def md5(self) -> str:
+        return self._md5.hexdigest()
+
+    @property
+    def crc32c(self) -> str:
+        return self._crc32c.digest().hex()
+
+
+def _content(response: httpx.Response) -> tuple[int, Identity]:
+    """At which byte the body starts, and what file it is of."""
+    headers = response.headers
+    ranges = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+)", headers.get("content-range", "").strip())
+    if response.status_code == 206 and ranges:
+        start, size = int(ranges[1]), int(ranges[3])
+    elif response.status_code == 200 and headers.get("content-length", "").isdecimal():
+        start, size = 0, int(headers["content-length"])
+    else:
+        raise KaggleError("the storage server does not say how large the file is; try again later")
+    parts = [part.strip() for value in headers.get_list("x-goog-hash") for part in value.split(",")]
+    hashes = {kind: value for kind, _, value in (part.partition("=") for part in parts)}
+    md5 = hashes.get("md5") or (headers.get("content-md5", "") if response.status_code == 200 else "")
+    return start, Identity(
+        size=size,
+        etag=headers.get("etag", ""),
+        last_modified=headers.get("last-modified", ""),
+        md5=_hexadecimal(md5),
+        crc32c=_hexadecimal(hashes.get("crc32c", "")),
+    )
+
+
+def _hexadecimal(text: str) -> str:
+    """The digits of a hash in base 64; empty if it is none."""
+    try:
+        return base64.b64decode(text, validate=True).hex()
+    except ValueError:
+        return ""

@@ -1,0 +1,70 @@
+"""The server that stands in for Kaggle, and a client of it."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mlebench.preparation.kaggle.client import Client
+from mlebench.preparation.kaggle.patience import Patience
+
+
+def _load(name, folder):
+    """The package in `folder`, importable under `name` from here on: the folder of tests is not on the path."""
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(
+            name, folder / "__init__.py", submodule_search_locations=[str(folder)]
+        )
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+_load("kaggle_stand_in", Path(__file__).parents[2] / "kaggle_stand_in")
+
+
+@pytest.fixture(autouse=True)
+def _no_account_of_the_users(monkeypatch, tmp_path):
+    for name in ("KAGGLE_API_TOKEN", "KAGGLE_USERNAME", "KAGGLE_KEY", "KAGGLE_CONFIG_DIR", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def kaggle():
+    from kaggle_stand_in import StandIn
+
+    with StandIn() as server:
+        yield server
+    assert server.errors == []
+
+
+@pytest.fixture
+def pauses():
+    """The pauses that the client made, in seconds; none is really made."""
+    return []
+
+
+@pytest.fixture
+def client(kaggle, pauses):
+    patience = Patience(tries=4, sleep=pauses.append)
+    with Client(kaggle.credentials, kaggle.url, patience, timeout=5) as opened:
+        yield opened
+
+
+@pytest.fixture
+def packed():
+    """Makes a zip of about the given size that can't be packed smaller."""
+    import io
+    import zipfile
+
+    def pack(size=300_000, seed=0):
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w") as opened:
+            opened.writestr("train.csv", np.random.default_rng(seed).bytes(size))
+            opened.writestr("folder/notes.txt", "of no interest\n")
+        return content.getvalue()
+
+    return pack

@@ -1,0 +1,194 @@
+"""`mlebench prepare --source kaggle`, from the network to prepared files."""
+
+import hashlib
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from kaggle_stand_in import Fault, zip_of_twin
+from mlebench import catalog
+from mlebench.cli import main
+from mlebench.dataset import Dataset
+from mlebench.errors import PreparationError, UsageError
+from mlebench.preparation.engine import prepare, verify
+from mlebench.preparation.kaggle.errors import RulesNotAccepted
+from mlebench.preparation.kaggle.source import Kaggle
+from mlebench.preparation.progress import shown_on
+from mlebench.preparation.sources import find_source
+
+TITANIC = "spaceship-titanic"
+
+
+@pytest.fixture
+def twin(tmp_path):
+    return zip_of_twin(TITANIC, tmp_path / "twin", rows=300)
+
+
+@pytest.fixture
+def account(kaggle, monkeypatch):
+    """The environment of a user with an account."""
+    monkeypatch.setenv("MLEBENCH_KAGGLE_URL", kaggle.url)
+    monkeypatch.setenv("KAGGLE_API_TOKEN", kaggle.credentials.secret)
+
+
+@pytest.fixture
+def mlebench():
+    def call(*arguments, code=0):
+        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+        assert result.exit_code == code, result.output
+        return result
+
+    return call
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    return Dataset(catalog.get(TITANIC), tmp_path / "data")
+
+
+def test_prepared_as_from_the_same_zip_given_by_hand(kaggle, account, twin, tmp_path, mlebench):
+    kaggle.add(TITANIC, twin.read_bytes())
+    mlebench("prepare", "-c", TITANIC, "--source", "kaggle", "--data-dir", tmp_path / "a", "--json")
+    mlebench("prepare", "-c", TITANIC, "--source", twin, "--data-dir", tmp_path / "b", "--json")
+    ours, theirs = (Dataset(catalog.get(TITANIC), tmp_path / name) for name in "ab")
+    assert ours.manifest()["files"] == theirs.manifest()["files"]
+    assert len(ours.manifest()["files"]) == 5
+    assert ours.source == "kaggle"
+    facts = ours.manifest()["zip"]
+    assert facts["md5"] == hashlib.md5(twin.read_bytes()).hexdigest()
+    assert facts["size"] == twin.stat().st_size
+    assert facts["downloaded"].endswith("+00:00")
+    kept = ours.home / f"{TITANIC}.zip"
+    assert kept.read_bytes() == twin.read_bytes()
+    assert sorted(path.name for path in ours.home.iterdir() if path.name[0] != ".") == ["prepared", kept.name]
+
+
+def test_it_is_the_default(kaggle, account, twin, tmp_path, mlebench):
+    kaggle.add(TITANIC, twin.read_bytes())
+    result = mlebench("prepare", "-c", TITANIC, "--data-dir", tmp_path / "data", "--json")
+    assert json.loads(result.stdout)[0]["source"] == "kaggle"
+
+
+def test_a_zip_that_is_there_needs_neither_network_nor_account(dataset, twin):
+    dataset.home.mkdir(parents=True)
+    (dataset.home / f"{TITANIC}.zip").write_bytes(twin.read_bytes())
+    assert prepare(dataset, Kaggle(dataset.data_dir))
+    assert dataset.manifest()["zip"]["size"] == twin.stat().st_size
+    assert verify(dataset) == [] or dataset.competition.checksums
+
+
+def test_preparing_again_downloads_nothing(kaggle, account, twin, dataset):
+    kaggle.add(TITANIC, twin.read_bytes())
+    prepare(dataset, Kaggle(dataset.data_dir))
+    asked = len(kaggle.requests)
+    assert prepare(dataset, Kaggle(dataset.data_dir), force=True)
+    assert len(kaggle.requests) == asked
+
+
+def test_a_damaged_zip_is_named(dataset):
+    dataset.home.mkdir(parents=True)
+    path = dataset.home / f"{TITANIC}.zip"
+    path.write_text("not a zip")
+    with pytest.raises(PreparationError, match=f"{path} is no zip archive; remove it"):
+        prepare(dataset, Kaggle(dataset.data_dir))
+    assert not dataset.is_prepared
+
+
+def test_without_an_account(tmp_path, mlebench):
+    result = mlebench("prepare", "-c", TITANIC, "--source", "kaggle", "--data-dir", tmp_path / "data", code=2)
+    assert "no Kaggle credentials were found" in result.output
+    assert not (tmp_path / "home").exists()
+
+
+def test_one_competition_without_rules_does_not_stop_the_others(kaggle, account, twin, tmp_path, mlebench):
+    other = "random-acts-of-pizza"
+    kaggle.add(other, b"", has_entered=False)
+    kaggle.add(TITANIC, twin.read_bytes())
+    arguments = ["prepare", "-c", other, "-c", TITANIC, "--data-dir", tmp_path / "data", "--json"]
+    results = json.loads(mlebench(*arguments, code=1).stdout)
+    assert [result["state"] for result in results] == ["failed", "prepared"]
+    assert f"https://www.kaggle.com/competitions/{other}/rules" in results[0]["problems"][0]
+
+
+def test_a_failed_download_goes_on_next_time(kaggle, account, twin, dataset):
+    content = twin.read_bytes()
+    held = kaggle.add(TITANIC, content)
+    kaggle.fail("storage", Fault.cut(2000), Fault.answer(404), Fault.answer(404))
+    with pytest.raises(PreparationError):
+        prepare(dataset, Kaggle(dataset.data_dir))
+    assert not dataset.is_prepared
+    held.has_entered = False
+    with pytest.raises(RulesNotAccepted):
+        prepare(dataset, Kaggle(dataset.data_dir))
+    held.has_entered = True
+    prepare(dataset, Kaggle(dataset.data_dir))
+    assert kaggle.served == len(content)
+
+
+def test_progress_is_shown_in_bytes(kaggle, account, twin, dataset):
+    class Display:
+        def __init__(self):
+            self.steps, self.done = [], {}
+
+        def start(self, text, total):
+            self.steps.append((text, total))
+            self.done[len(self.steps)] = 0
+            return len(self.steps)
+
+        def advance(self, step, amount):
+            self.done[step] += amount
+
+        def finish(self, step):
+            pass
+
+    kaggle.add(TITANIC, twin.read_bytes())
+    display = Display()
+    with shown_on(display):
+        prepare(dataset, Kaggle(dataset.data_dir))
+    size = twin.stat().st_size
+    step = display.steps.index((f"{TITANIC}: downloading from Kaggle", size)) + 1
+    assert display.done[step] == size
+
+
+def test_the_name_in_the_table(tmp_path):
+    found = find_source("kaggle", data_dir=tmp_path)
+    assert isinstance(found, Kaggle)
+    assert found.data_dir == tmp_path
+    assert found.describe() == {"source": "kaggle"}
+
+
+def test_the_published_md5_is_compared(dataset, twin, monkeypatch):
+    """It only tells: Kaggle packs anew now and then, what counts are the prepared files."""
+    from dataclasses import replace
+
+    dataset.home.mkdir(parents=True)
+    (dataset.home / f"{TITANIC}.zip").write_bytes(twin.read_bytes())
+    md5 = hashlib.md5(twin.read_bytes()).hexdigest()
+    for published, expected in ((md5, True), ("0" * 32, False)):
+        source = Kaggle(dataset.data_dir)
+        raw = dataset.home / published
+        raw.mkdir()
+        source.fetch(replace(dataset.competition, checksums={"zip": published}), raw)
+        assert source.describe()["zip"]["is_published"] is expected
+
+
+def test_the_first_edition_has_a_function_for_it(kaggle, account, twin, tmp_path):
+    from mlebench.data import download_dataset
+
+    kaggle.add(TITANIC, twin.read_bytes())
+    path = download_dataset(TITANIC, tmp_path / "zips")
+    assert path == tmp_path / "zips" / f"{TITANIC}.zip"
+    assert path.read_bytes() == twin.read_bytes()
+    path.write_bytes(b"damaged")
+    assert download_dataset(TITANIC, tmp_path / "zips").read_bytes() == twin.read_bytes()
+    asked = len(kaggle.requests)
+    download_dataset(TITANIC, tmp_path / "zips")
+    assert len(kaggle.requests) == asked
+    download_dataset(TITANIC, tmp_path / "zips", force=True)
+    assert len(kaggle.requests) > asked
+
+
+def test_no_credentials_is_a_usage_error(dataset):
+    with pytest.raises(UsageError, match="KAGGLE_API_TOKEN"):
+        prepare(dataset, Kaggle(dataset.data_dir))
