@@ -97,6 +97,22 @@ def test_snapshots_are_kept_when_the_submission_changed_and_graded(agent, run):
     }
 
 
+LARGE_ONES = """
+for size in (200 << 20, 30):
+    with open(OUT + ".new", "wb") as file:
+        file.truncate(size)
+    os.replace(OUT + ".new", OUT)
+    time.sleep(1.5)
+"""
+
+
+def test_snapshots_do_not_fill_the_disk(agent, run):
+    """A file of nothing but a hole takes no disk of the agent's."""
+    attempt = attempt_of(run(agent(LARGE_ONES), snapshot_seconds=0.3, disk_bytes=1 << 30))
+    (snapshot,) = (attempt.path / "snapshots").glob("*/submission.csv")
+    assert snapshot.stat().st_size == 30
+
+
 def test_one_attempt_or_all_can_be_stopped(agent, data_dir, tmp_path):
     sleeper = agent("open(os.environ['LOGS_DIR'] + '/up', 'w').close()\ntime.sleep(300)")
     options = {"time_limit_seconds": 200, "sandbox": SANDBOX, "name": "r", "seeds": 2, "workers": 2}

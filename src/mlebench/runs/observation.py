@@ -21,6 +21,7 @@ from mlebench.sandbox import Sample
 from mlebench.sandbox.collect import MAX_BYTES
 
 TELEMETRY_SECONDS = 10.0
+SNAPSHOTS_SHARE = 10  # all together take at most a tenth of the disk limit
 BUDGET_GRACE_SECONDS = 60.0  # for an agent to end by itself once its budget is spent
 
 Verdict = tuple[str, str]  # a name in `mlebench.errors.ENDS`, and the reason
@@ -42,7 +43,8 @@ class Observation:
         self._next_telemetry = 0.0
         self._warned = False
         self._spent_at: float | None = None
-        self._snapshots = Snapshots(folder.path, config.snapshot_seconds)
+        room = MAX_BYTES if config.disk_bytes is None else config.disk_bytes // SNAPSHOTS_SHARE
+        self._snapshots = Snapshots(folder.path, config.snapshot_seconds, room)
 
     def __call__(self, sample: Sample) -> Verdict | None:
         """Take note of what is used; return a reason to stop."""
@@ -88,10 +90,14 @@ class Observation:
 
 
 class Snapshots:
-    """Copies of the submission every so often, made only when it has changed."""
+    """Copies of the submission every so often, made only when it has changed; all together at most `room` bytes.
 
-    def __init__(self, attempt: Path, every: float | None) -> None:
+    For an agent may make a large file out of nothing, and so fill the host's disk beyond its own limit.
+    """
+
+    def __init__(self, attempt: Path, every: float | None, room: int) -> None:
         self._attempt, self._every, self._next = attempt, every, every or 0.0
+        self._room = room
         self._last: tuple[int, int, int] | None = None
         self._last_content = ""
 
@@ -111,7 +117,7 @@ class Snapshots:
         with os.fdopen(handle, "rb") as source:
             state = os.fstat(handle)
             identity = (state.st_ino, state.st_size, state.st_mtime_ns)
-            if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_BYTES or identity == self._last:
+            if not stat.S_ISREG(state.st_mode) or state.st_size > self._room or identity == self._last:
                 return
             into.mkdir(parents=True)
             with (into / "submission.csv").open("wb") as target:
@@ -123,6 +129,8 @@ class Snapshots:
         content = file_sha256(into / "submission.csv")
         if content == self._last_content:
             remove_tree(into)
+        else:
+            self._room -= state.st_size
         self._last_content = content
 
 
