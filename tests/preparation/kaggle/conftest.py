@@ -68,3 +68,26 @@ def packed():
         return content.getvalue()
 
     return pack
+
+
+class Display:
+    """Keeps what it is told to show."""
+
+    def __init__(self):
+        self.steps, self.done = [], {}
+
+    def start(self, text, total):
+        self.steps.append((text, total))
+        self.done[len(self.steps)] = 0
+        return len(self.steps)
+
+    def advance(self, step, amount):
+        self.done[step] += amount
+
+    def finish(self, step):
+        pass
+
+
+@pytest.fixture
+def display():
+    return Display()

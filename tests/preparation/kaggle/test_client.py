@@ -1,11 +1,19 @@
 """The calls and their errors, against the server that stands in for Kaggle."""
 
 import io
+import socket
+import ssl
+import threading
 import zipfile
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from kaggle_stand_in import Fault
 from mlebench.preparation.kaggle.client import Client
@@ -20,11 +28,43 @@ from mlebench.preparation.kaggle.errors import (
     Unreachable,
 )
 from mlebench.preparation.kaggle.patience import Patience, retry_after
+from mlebench.preparation.progress import shown_on
 
 
 @pytest.fixture
 def held(kaggle, packed):
     return kaggle.add("titanic", packed(1000))
+
+
+@pytest.fixture
+def untrusted(tmp_path):
+    """The address of a server whose certificate nobody knows."""
+    certificate = tmp_path / "certificate.pem"
+    certificate.write_bytes(self_signed_certificate())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+
+    def shake_hands():
+        with suppress(OSError), listener.accept()[0] as connection:
+            context.wrap_socket(connection, server_side=True).close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=shake_hands)
+        thread.start()
+        yield f"https://localhost:{listener.getsockname()[1]}/v1"
+        thread.join(10)
+
+
+def self_signed_certificate():
+    """With its key, for localhost."""
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    key = ec.generate_private_key(ec.SECP256R1())
+    today = datetime.now(UTC)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    signed = builder.not_valid_before(today).not_valid_after(today + timedelta(days=1)).sign(key, hashes.SHA256())
+    pem = serialization.Encoding.PEM
+    packed = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return packed + signed.public_bytes(pem)
 
 
 def test_facts(client, held):
@@ -110,6 +150,13 @@ def test_rules_that_are_not_accepted(client, held):
     assert error.value.page in str(error.value)
 
 
+def test_what_kaggle_says_of_an_unusual_refusal_is_passed_on(client, held, kaggle):
+    held.has_entered = False
+    kaggle.fail("DownloadDataFiles", Fault.answer(403, "Please verify your phone number."))
+    with pytest.raises(RulesNotAccepted, match=r"verify your phone number\."):
+        client.locate("titanic")
+
+
 @pytest.mark.parametrize(("has_entered", "expected"), [(False, RulesNotAccepted), (True, NotJoinable)])
 def test_a_refusal_without_a_reason_is_told_apart_by_the_facts(client, held, kaggle, has_entered, expected):
     held.has_entered = has_entered
@@ -167,14 +214,38 @@ def test_a_pause_that_is_too_long_is_told_instead_of_made(client, kaggle, pauses
 
 
 def test_nobody_there(pauses):
-    patience = Patience(tries=2, sleep=pauses.append)
+    """It is told soon: who is offline does not wait for minutes."""
+    patience = Patience(sleep=pauses.append)
     told = r"http://127\.0\.0\.1:9/v1 can't be reached"
     with (
         Client(Credentials("x", "y"), "http://127.0.0.1:9/v1", patience) as client,
         pytest.raises(Unreachable, match=told),
     ):
         client.competition("titanic")
-    assert len(pauses) == 1
+    assert len(pauses) == 2
+
+
+@pytest.mark.parametrize("url", ["kaggle.example", "ftp://kaggle.example", "http://kaggle.example:port"])
+def test_what_is_no_address_is_not_tried_again(pauses, url):
+    client = Client(Credentials("x", "y"), url, Patience(sleep=pauses.append))
+    with client, pytest.raises(KaggleError, match="MLEBENCH_KAGGLE_URL"):
+        client.competition("titanic")
+    assert pauses == []
+
+
+def test_a_certificate_that_is_not_trusted_is_told_at_once(pauses, untrusted):
+    client = Client(Credentials("x", "y"), untrusted, Patience(sleep=pauses.append))
+    with client, pytest.raises(KaggleError, match="SSL_CERT_FILE"):
+        client.competition("titanic")
+    assert pauses == []
+
+
+def test_a_pause_is_shown(client, held, kaggle, display):
+    kaggle.fail("GetCompetition", Fault.answer(429, retry_after="7"))
+    with shown_on(display):
+        client.competition("titanic")
+    assert len(display.steps) == 1
+    assert display.steps[0][0].startswith("trying again in 7 s: Kaggle gets too many requests")
 
 
 def test_another_server_is_no_kaggle(kaggle, held):

@@ -59,7 +59,7 @@ def test_what_is_there_in_the_end(get, held, target, kaggle):
     assert target.read_bytes() == held.archive
     assert (archive.path, archive.size) == (target, len(held.archive))
     assert archive.md5 == hashlib.md5(held.archive).hexdigest()
-    assert datetime.fromisoformat(archive.downloaded).tzinfo is not None
+    assert datetime.fromisoformat(archive.modified).tzinfo is not None
     assert visible(target.parent) == ["titanic.zip"]
     assert kaggle.served == len(held.archive)
     assert len(kaggle.calls("DownloadDataFiles")) == 1
@@ -114,7 +114,7 @@ def test_only_failures_in_a_row_use_up_patience(get, held, kaggle, target, pause
 
 def test_a_server_that_always_cuts_is_given_up_and_what_came_is_kept(get, held, kaggle, target):
     kaggle.fail("storage", Fault.cut(1000), *[Fault.cut(0)] * 9)
-    with pytest.raises(Unreachable, match="What has arrived is kept"):
+    with pytest.raises(Unreachable, match="goes on where it stopped"):
         get()
     assert target.with_name("titanic.zip.part").read_bytes() == held.archive[:1000]
     assert not target.exists()
@@ -178,6 +178,12 @@ def test_refusals_leave_nothing(get, held, kaggle, target, fault, error, told):
 def test_a_refusal_of_the_storage(get, held, kaggle):
     kaggle.fail("storage", Fault.answer(404))
     with pytest.raises(KaggleError, match="storage server refuses"):
+        get()
+
+
+def test_a_storage_that_sends_in_circles(get, held, kaggle):
+    kaggle.fail("storage", Fault.answer(302, location="/storage/x/titanic/archive.zip"), times=50)
+    with pytest.raises(KaggleError, match="redirects"):
         get()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, TypeVar
@@ -34,8 +34,10 @@ from mlebench.preparation.kaggle.patience import Patience, retry_after
 API_URL = "https://api.kaggle.com/v1"
 URL_VARIABLE = "MLEBENCH_KAGGLE_URL"
 PAGE_SIZE = 100
+FIRST_TRIES = 3
 _COMPETITIONS = "competitions.CompetitionApiService"
 _NOTEBOOKS = "kernels.KernelsApiService"
+_LATER = "Try again later: a download goes on where it stopped"
 _CLOSED_WORDS = ("closed", "no longer", "not available", "unavailable", "withdrawn", "has ended")
 
 Result = TypeVar("Result")
@@ -124,7 +126,8 @@ class Client:
     ) -> None:
         self.credentials = credentials or find_credentials()
         self.url = (url or os.environ.get(URL_VARIABLE) or API_URL).rstrip("/")
-        self.patience = patience or Patience()
+        self._patience = patience or Patience()
+        self._has_answered = False
         self._http = httpx.Client(headers={"User-Agent": f"mlebench/{__version__}"}, timeout=timeout)
 
     def __enter__(self) -> Client:
@@ -136,6 +139,12 @@ class Client:
     def close(self) -> None:
         """Close all connections."""
         self._http.close()
+
+    @property
+    def patience(self) -> Patience:
+        """How long to go on after failures: not long with a server that has never answered."""
+        few = min(self._patience.tries, FIRST_TRIES)
+        return self._patience if self._has_answered else replace(self._patience, tries=few)
 
     def username(self) -> str:
         """The user's name: who the access token belongs to, as the server says, or whose legacy key it is."""
@@ -226,10 +235,10 @@ class Client:
         # Without "identity" a storage server may pack or unpack on the way, and sizes and hashes are of other bytes.
         sent = {"Accept-Encoding": "identity", **headers}
         with (
-            _transport_errors("the storage server"),
+            _transport_errors("the storage server of Kaggle"),
             self._http.stream("GET", url, headers=sent, follow_redirects=True) as response,
         ):
-            _raise_transient(response, "the storage server")
+            _raise_transient(response, "the storage server of Kaggle")
             yield response
 
     def _pages(self, service: str, method: str, name: str, about: str = "", **fields: Any) -> Iterator[Any]:
@@ -268,6 +277,7 @@ class Client:
         headers = {"Authorization": self.credentials.authorization}
         with _transport_errors(self.url):
             response = self._http.post(f"{self.url}/{service}/{method}", json=dict(fields), headers=headers)
+        self._has_answered = True
         _raise_transient(response, "Kaggle")
         status, told = _refusal(response)
         if status < 400:
@@ -296,7 +306,7 @@ class Client:
                 f"{competition}: Kaggle refuses to show it to you (HTTP 403{': ' + told if told else ''})"
             )
         facts = self.competition(competition)
-        return NotJoinable(competition, told) if facts.has_entered else RulesNotAccepted(competition)
+        return NotJoinable(competition, told) if facts.has_entered else RulesNotAccepted(competition, told)
 
     def _bad_credentials(self) -> BadCredentials:
         kind = "legacy key" if self.credentials.username else "access token"
@@ -308,21 +318,28 @@ class Client:
 
 @contextmanager
 def _transport_errors(whom: str) -> Iterator[None]:
-    """Turn failures of the connection into Unreachable."""
+    """Turn failures of the connection into Unreachable, and what no other try can help into a KaggleError."""
     try:
         yield
+    except (httpx.UnsupportedProtocol, httpx.InvalidURL, httpx.TooManyRedirects, httpx.DecodingError) as error:
+        raise KaggleError(f"{whom} can't be used: {error}. {URL_VARIABLE} is another address of the API") from error
     except httpx.TransportError as error:
         reason = str(error) or error.__class__.__name__
-        raise Unreachable(f"{whom} can't be reached or broke off: {reason}. What has arrived is kept") from error
+        if "CERTIFICATE_VERIFY_FAILED" in reason:
+            raise KaggleError(
+                f"the certificate of {whom} is not trusted: {reason}. If a proxy of yours makes its own "
+                "certificates, let SSL_CERT_FILE name the file with its authority"
+            ) from error
+        raise Unreachable(f"{whom} can't be reached or broke off: {reason}. {_LATER}") from error
 
 
 def _raise_transient(response: httpx.Response, who: str) -> None:
     status, after = response.status_code, retry_after(response.headers)
     if status == 429:
         more = f"; it asks to wait {after:,.0f} s" if after is not None else ""
-        raise RateLimited(f"{who} gets too many requests from you (HTTP 429){more}. Try again later", after)
+        raise RateLimited(f"{who} gets too many requests from you (HTTP 429){more}. {_LATER}", after)
     if status == 408 or status >= 500:
-        raise Unreachable(f"{who} fails (HTTP {status}). Try again later; what has arrived is kept", after)
+        raise Unreachable(f"{who} fails (HTTP {status}). {_LATER}", after)
 
 
 def _refusal(response: httpx.Response) -> tuple[int, str]:

@@ -40,12 +40,12 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Archive:
-    """A downloaded file; `downloaded` is when its last byte came, in UTC."""
+    """A downloaded file; `modified` is when its last byte was written, in UTC."""
 
     path: Path
     size: int
     md5: str
-    downloaded: str
+    modified: str
 
 
 @dataclass(frozen=True)

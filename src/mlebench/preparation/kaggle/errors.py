@@ -19,10 +19,11 @@ class KaggleError(PreparationError):
 class RulesNotAccepted(KaggleError):
     """The user has not joined the competition. `page` is where that is done, in a browser."""
 
-    def __init__(self, competition: str) -> None:
+    def __init__(self, competition: str, told: str = "") -> None:
+        said = f' ("{told}")' if told else ""
         self.page = f"{WEBSITE}/competitions/{competition}/rules"
         super().__init__(
-            f"{competition}: Kaggle gives out the data only to those who have accepted the competition's rules. "
+            f"{competition}: Kaggle gives out the data only to those who have accepted the competition's rules{said}. "
             f"Open {self.page}, join and accept them, then run the same command again"
         )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from mlebench.preparation import progress
 from mlebench.preparation.kaggle.errors import Transient
 
 
@@ -27,9 +28,11 @@ class Patience:
         told = error.retry_after
         if failures >= self.tries or (told is not None and told > self.longest_told):
             raise error
-        pause = min(self.first_pause * 2 ** (failures - 1), self.longest_pause)
+        usual = min(self.first_pause * 2 ** (failures - 1), self.longest_pause)
         # Some jitter, or all processes that were refused at once would come back at once.
-        self.sleep(told if told is not None else pause * random.uniform(0.75, 1.25))
+        pause = told if told is not None else usual * random.uniform(0.75, 1.25)
+        with progress.step(f"trying again in {pause:,.0f} s: {error}", 1):
+            self.sleep(pause)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

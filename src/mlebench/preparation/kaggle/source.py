@@ -46,11 +46,11 @@ class Kaggle:
             return download(client, competition_id, path, on_progress=shown)
 
     def describe(self) -> dict[str, object]:
-        """The zip: its md5 and whether that is the published one (if one is), its size, when it was downloaded."""
+        """The zip: its md5 and whether that is the published one (if one is), its size and time."""
         if self._archive is None:
             return {"source": self.name}
         archive = self._archive
-        facts: dict[str, object] = {"md5": archive.md5, "size": archive.size, "downloaded": archive.downloaded}
+        facts: dict[str, object] = {"md5": archive.md5, "size": archive.size, "modified": archive.modified}
         if self._published:
             facts["is_published"] = archive.md5 == self._published
         return {"source": self.name, "zip": facts}
