@@ -21,6 +21,13 @@ BASH = {"name": "bash", "input_schema": {"type": "object"}}
 DECLARED = {"functionDeclarations": [{"name": "bash"}]}
 
 REMOVED = [
+    ("google", {"Tools": [{"googleSearch": {}}], "tools": [DECLARED]}, {"tools": [DECLARED]}, ["Tools"]),
+    (
+        "anthropic",
+        {"tools": [BASH, {"type": "bash_code_execution_20250825", "name": "b"}]},
+        {"tools": [BASH]},
+        ["bash_code_execution_20250825"],
+    ),
     ("openai-chat", {"web_search_options": {}}, {}, ["web_search_options"]),
     ("openai-chat", {"plugins": [{"id": "web"}], "models": ["other"]}, {}, ["models", "plugins"]),
     ("openai-chat", {"tools": [FUNCTION, {"type": "web_search"}]}, {"tools": [FUNCTION]}, ["web_search"]),
@@ -165,6 +172,11 @@ def in_message(*content):
 
 
 REFUSED = [
+    (
+        "anthropic",
+        {"messages": [{"content": [{"type": "document", "source": {"type": "URL", "url": "https://x"}}]}]},
+        "URL",
+    ),
     ("openai-chat", in_message({"type": "image_url", "image_url": {"url": "https://x/y.png"}}), "image_url"),
     ("openai-chat", in_message({"type": "file", "file": {"file_id": "file-1"}}), "file_id"),
     ("openai-chat", {"messages": {"content": {"type": "image_url", "image_url": "ftp://x"}}}, "image_url"),
@@ -239,6 +251,12 @@ def test_a_refused_request_is_recorded(start, upstream):
     assert not upstream.seen
     assert "evil.example" in running.log.read_text()
     assert (running.use.refused, running.use.requests) == (1, 0)
+
+
+def test_google_is_asked_for_no_other_model(start, upstream):
+    with start() as running:
+        running.post("/v1beta/models/solver:generateContent", {"model": "models/other", "contents": []})
+    assert upstream.seen[0].body["model"] == "models/solver"
 
 
 def test_a_policy_may_allow_them(start, upstream):

@@ -195,8 +195,9 @@ class Gateway:
         body = prepared.body
         if route.dialect == "google":
             inner = body.get("generateContentRequest")  # what countTokens may count instead
-            if isinstance(inner, dict) and "model" in inner:
-                inner["model"] = f"models/{prepared.model.name}"
+            for each in (body, inner):
+                if isinstance(each, dict) and "model" in each:
+                    each["model"] = f"models/{prepared.model.name}"
             return body, False
         body["model"] = prepared.model.name
         counted = route.dialect in ("openai-chat", "openai-completions") and prepared.stream

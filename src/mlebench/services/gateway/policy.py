@@ -17,7 +17,7 @@ CLIENT_TOOLS: Mapping[str, re.Pattern[str]] = {
     "openai-responses": re.compile(
         r"function|custom|local_shell|apply_patch|computer|computer_use_preview|tool_search"
     ),
-    "anthropic": re.compile(r"custom|(bash|text_editor|computer|browser|memory|tool_search_tool)_\w+"),
+    "anthropic": re.compile(r"custom|(bash|text_editor|computer|browser|memory)_\d+|tool_search_tool_\w+"),
 }
 GOOGLE_CLIENT_TOOLS = ("functiondeclarations", "computeruse")
 # Further ways in which providers offer the web, other models or other prices.
@@ -181,6 +181,9 @@ def _names_removed(choice: Any, gone: set[str]) -> bool:
 
 def _clean_google_tools(work: _Work, body: dict[str, Any]) -> None:
     kept = []
+    for key in [key for key in body if key != "tools" and _plain(key) == "tools"]:
+        del body[key]
+        work.removed.append(key[:60])
     for tool in _as_list(body.get("tools")):
         if not isinstance(tool, dict):
             work.removed.append("unreadable")
@@ -239,8 +242,8 @@ def _refuse_remote(block: Mapping[str, Any]) -> None:
             if part.get(key) is not None:
                 raise Refused(f'"{key}": {REMOTE}')
     source = block.get("source")
-    if isinstance(source, dict) and source.get("type") in ("url", "file"):
-        raise Refused(f'a source of type "{source["type"]}": {REMOTE}')
+    if isinstance(source, dict) and (source.get("type") in ("url", "file") or {"url", "file_id"} & source.keys()):
+        raise Refused(f'a source of type "{str(source.get("type"))[:60]}": {REMOTE}')
     video = block.get("video_url")
     url = video.get("url") if isinstance(video, dict) else video
     if url is not None and not str(url).startswith("data:"):
