@@ -89,9 +89,10 @@ def download_dataset(competition_id: str, download_dir: Path, quiet: bool = Fals
         from mlebench.preparation.kaggle.client import Client
         from mlebench.preparation.kaggle.download import download
 
+        new = path.with_name(f"{competition_id}.new.zip") if path.exists() else path  # what is there is kept till then
         with Client() as client:
-            path.unlink(missing_ok=True)
-            download(client, competition_id, path)
+            download(client, competition_id, new)
+        new.replace(path)
     return path
 
 

@@ -171,6 +171,10 @@ def test_the_first_edition_has_a_function_for_it(kaggle, account, twin, tmp_path
     assert len(kaggle.requests) == asked
     download_dataset(TITANIC, tmp_path / "zips", force=True)
     assert len(kaggle.requests) > asked
+    kaggle.fail("DownloadDataFiles", Fault.rules())
+    with pytest.raises(RulesNotAccepted):
+        download_dataset(TITANIC, tmp_path / "zips", force=True)
+    assert path.read_bytes() == twin.read_bytes()
 
 
 def test_no_credentials_is_a_usage_error(dataset):
