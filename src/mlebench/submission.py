@@ -141,9 +141,14 @@ def row_problem(
 # --- the file as bytes
 
 
+def largest_file(sample_path: Path) -> int:
+    """So many bytes a submission may have: how much is too much follows from the sample submission."""
+    return MIN_LIMIT_BYTES + 64 * sample_path.stat().st_size
+
+
 def _file_problems(path: Path, sample_path: Path, sample_rows: int, schema: Schema) -> list[Problem]:
-    """Refuse what must not reach the parser; how much is too much follows from the sample submission."""
-    max_bytes = MIN_LIMIT_BYTES + 64 * sample_path.stat().st_size
+    """Refuse what must not reach the parser."""
+    max_bytes = largest_file(sample_path)
     max_fields = max(4_000_000, _row_limit(schema, sample_rows) * (len(schema.names) + 64))
     fault = find_fault(path, max_bytes, max_fields)
     return [Problem(fault.kind, fault.message, fault.expected)] if fault else []

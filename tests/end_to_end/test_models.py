@@ -1,5 +1,6 @@
 """Whole runs of small agents that talk to a scripted model, through the gateway, in a sandbox."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -172,6 +173,8 @@ def test_replay_needs_neither_key_nor_provider(agent, plan, tmp_path, monkeypatc
     seals = [attempt_of(each).state().seal["submission"]["sha256"] for each in (run, again)]
     assert seals[0] == seals[1]
     assert read_config(again).replay == str(run)
+    recording = hashlib.sha256((attempt_of(run).path / "gateway.jsonl").read_bytes()).hexdigest()
+    assert attempt_of(again).state().provenance["replay_sha256"] == recording
 
 
 def test_what_is_wrong_with_a_model_is_said_before_anything_runs(agent, plan, monkeypatch, twins, tmp_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from mlebench import catalog
+from mlebench import catalog, submission
 from mlebench.errors import SandboxError
 from mlebench.sandbox import SANDBOXES, Limits, find_sandbox
 from mlebench.sandbox.checks import make_world
@@ -125,6 +125,18 @@ def test_many_at_once(service, sample):
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: client.post("/validate", files={"file": sample}), range(16)))
     assert all(answer.json()["is_valid"] for answer in answers)
+
+
+def test_what_would_be_too_large_anyway_is_not_taken_in(public, tmp_path, sample, monkeypatch):
+    monkeypatch.setattr(submission, "MIN_LIMIT_BYTES", 0)
+    monkeypatch.setattr(validation, "FORM_BYTES", 1000)
+    socket = Path("/tmp") / f"mlebench-{os.getpid()}-large.sock"
+    with (
+        serve(validation.make_app(catalog.get(ID), public), socket),
+        httpx.Client(transport=httpx.HTTPTransport(uds=str(socket))) as client,
+    ):
+        answers = [client.post("http://localhost/validate", files={"file": sample * times}) for times in (1, 100)]
+    assert [answer.status_code for answer in answers] == [200, 413]
 
 
 def test_too_many_at_once_are_turned_away(service, sample, monkeypatch):

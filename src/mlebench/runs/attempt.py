@@ -26,7 +26,7 @@ from mlebench.grading import grade
 from mlebench.runs import machine
 from mlebench.runs.observation import Observation
 from mlebench.runs.seal import file_sha256, mlebench_digest, seal
-from mlebench.runs.setting import Setting, dataset_of
+from mlebench.runs.setting import Setting, dataset_of, replayed
 from mlebench.runs.store import AttemptFolder, AttemptState, RunConfig, note_try, read_config
 from mlebench.sandbox import Outcome, find_sandbox
 from mlebench.sandbox.collect import collect_submission
@@ -232,7 +232,7 @@ def _gateway(folder: AttemptFolder, config: RunConfig, token: str, socket: Path)
 
     replay = None
     if config.replay:
-        replay = AttemptFolder(Path(config.replay), folder.competition_id, folder.seed).path / "gateway.jsonl"
+        replay = replayed(config, folder)
     planned = GatewayConfig.from_json(config.gateway)
     with (
         closing(Gateway(planned, folder.path / "gateway.jsonl", token, replay)) as gateway,

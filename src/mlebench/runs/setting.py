@@ -30,6 +30,11 @@ def dataset_of(config: RunConfig, competition_id: str) -> Dataset:
     return Dataset(competition, Path(config.data_dir))
 
 
+def replayed(config: RunConfig, attempt: AttemptFolder) -> Path:
+    """The recording whose answers stand in for the model; only where the run is a replay."""
+    return AttemptFolder(Path(config.replay or ""), attempt.competition_id, attempt.seed).path / "gateway.jsonl"
+
+
 @dataclass(frozen=True)
 class Setting:
     """One attempt before it begins."""
@@ -152,7 +157,14 @@ class Setting:
             "host": os.uname().nodename,
             "sandbox": self.config.sandbox,
             "network": self.config.network,
-        }
+        } | self._replayed()
+
+    def _replayed(self) -> dict[str, object]:
+        """The hash of the recording that stands in for the model: it could be edited before."""
+        if not self.config.replay:
+            return {}
+        recording = replayed(self.config, self.folder)
+        return {"replay_sha256": file_sha256(recording) if recording.is_file() else ""}
 
 
 def _way_to_the_model(token: str) -> dict[str, str]:

@@ -29,12 +29,12 @@ from starlette.routing import Route
 from starlette.types import Message, Receive
 
 from mlebench.competition import Competition
-from mlebench.submission import Validation
+from mlebench.submission import Validation, largest_file
 
 if TYPE_CHECKING:
     from mlebench.services.scoring import Scorer  # which grades, and is not needed to validate
 
-MAX_UPLOAD_BYTES = 4 << 30
+FORM_BYTES = 1 << 20  # of an upload beside the file
 MAX_WAITING = 16  # uploads; more are turned away
 KINDS_LOGGED = 5
 MAX_LOG_BYTES = 32 << 20  # an agent may ask all day
@@ -44,7 +44,7 @@ def make_app(
     competition: Competition,
     public: Path,
     log: Path | None = None,
-    max_bytes: int = MAX_UPLOAD_BYTES,
+    max_bytes: int | None = None,
     scorer: Scorer | None = None,
     name: str | None = None,
 ) -> Starlette:
@@ -53,6 +53,9 @@ def make_app(
     Each call appends a line of JSON to `log`: time, bytes, valid, kinds (of the first problems). With a `scorer` there
     are scores on rows held back, too. `name` is what the competition is called here, if not by its id.
     """
+    if max_bytes is None:  # more would be invalid, and takes the host's disk
+        sample = public / competition.sample_submission_file
+        max_bytes = largest_file(sample) + FORM_BYTES if sample.is_file() else FORM_BYTES
     service = _Service(competition, public, log, max_bytes, scorer, name or competition.id)
     return Starlette(
         routes=[
