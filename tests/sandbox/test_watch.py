@@ -31,9 +31,9 @@ time.sleep(30)
 """
 
 
-def run(tmp_path, program):
+def run(tmp_path, program, **limits):
     world = make_world(tmp_path / "world", program)
-    limits = Limits(60, grace_seconds=0.5)
+    limits = Limits(60, grace_seconds=0.5, **limits)
     return find_sandbox(NAME).run(world, ["python3", "/home/agent/main.py"], limits, tmp_path / "output.txt")
 
 
@@ -74,6 +74,14 @@ def test_nobody_is_to_blame_for_a_disk_that_was_full_before(small_disk):
     (small_disk / "ballast").write_bytes(bytes(200 << 20))
     with pytest.raises(SandboxError):
         run(small_disk, WRITE.format(megabytes=1))
+
+
+def test_empty_files_are_limited_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(watch, "MAX_FILES", 1000)
+    program = "import os\nfor number in range(1100):\n    open(f'{os.environ[\"LOGS_DIR\"]}/{number}', 'w').close()\n"
+    outcome = run(tmp_path, program, disk_bytes=1 << 30)
+    assert outcome.end == "disk-full"
+    assert outcome.message.endswith("files and folders, 1,000 allowed")
 
 
 def test_who_uses_the_memory_up_is_to_blame(tmp_path, monkeypatch):

@@ -68,7 +68,7 @@ def tree_digest(folder: Path, suffixes: tuple[str, ...] | None = None, without: 
     from blake3 import blake3
 
     whole = blake3()
-    for path in sorted(_entries(folder), key=os.fsencode):
+    for path in map(Path, sorted(_entries(folder), key=os.fsencode)):
         state = path.lstat()
         if path.relative_to(folder).as_posix() in without:
             continue
@@ -118,13 +118,14 @@ def _next_block(handle: int, place: int) -> int | None:
         raise
 
 
-def _entries(folder: Path) -> list[Path]:
-    found: list[Path] = []
+def _entries(folder: Path) -> list[str]:
+    """As texts: there may be millions."""
+    found: list[str] = []
     top = len(os.fsencode(folder))
     for at, folders, files in os.walk(folder):
         if "__pycache__" in folders:
             folders.remove("__pycache__")
-        found += [Path(at, name) for name in (*folders, *files)]
+        found += [f"{at}/{name}" for name in (*folders, *files)]
         if len(os.fsencode(at)) - top > MAX_PATH:  # the kernel takes no path of more than 4,095 bytes
             folders.clear()
     return found

@@ -38,6 +38,7 @@ VALIDATION_PORT = 5000
 GATEWAY_PORT = 5100
 PAUSE = 0.2  # seconds between samples
 SHARE = 9  # and at least so many times what a sample costs
+MAX_FILES = 4_000_000  # and folders: empty ones take no blocks, but the file system's places, and time to seal
 SLICE = 2000  # directory entries counted between two looks at the clock
 OUTPUT_HEAD = 60 << 20
 OUTPUT_TAIL = 4 << 20
@@ -246,9 +247,10 @@ def memory_use(tree: Collection[int], table: Mapping[int, Process], shared: int,
 
 @dataclass
 class DiskUse:
-    """Bytes on disk below some folders; `whole` is False if a folder could not be looked into."""
+    """Bytes and files on disk below some folders; `whole` is False if a folder could not be looked into."""
 
     size: int = 0
+    files: int = 0
     whole: bool = True
 
 
@@ -279,6 +281,7 @@ def _measuring(folders: Sequence[Path], use: DiskUse) -> Iterator[None]:
                 for entry in entries:
                     with suppress(FileNotFoundError):
                         use.size += entry.stat(follow_symlinks=False).st_blocks * 512
+                        use.files += 1
                         if entry.is_dir(follow_symlinks=False):
                             pending.append(entry.path)
                     yield
@@ -294,6 +297,8 @@ def _disk_full(use: DiskUse, limits: Limits) -> tuple[str, str] | None:
         return None
     if not use.whole:
         return "disk-full", "a folder can't be measured: it is unreadable or nested too deeply"
+    if use.files > MAX_FILES:
+        return "disk-full", f"{use.files:,} files and folders, {MAX_FILES:,} allowed"
     if use.size > limits.disk_bytes:
         return "disk-full", f"{_megabytes(use.size)} on disk, {_megabytes(limits.disk_bytes)} allowed"
     return None
