@@ -61,7 +61,8 @@ def status_table(attempts: Sequence[AttemptFolder], running: bool = True, rows: 
     order = {"running": 0, "sealed": 0, "finished": 1, "pending": 2}
     found = [(attempt, attempt.state()) for attempt in attempts]
     done = sum(state.is_done for _, state in found)
-    title = f"{done} of {len(found)} attempts done" + ("" if running else "; nobody is working on it")
+    idle = not running and done < len(found)
+    title = f"{done} of {len(found)} attempts done" + ("; nobody is working on the others" if idle else "")
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for name in ("competition", "seed", "state", "time", "memory", "disk", "CPUs", "requests", "$"):
         table.add_column(name)
