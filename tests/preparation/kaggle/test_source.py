@@ -128,6 +128,7 @@ def test_a_failed_download_goes_on_next_time(kaggle, account, twin, dataset):
 
 def test_progress_is_shown_in_bytes(kaggle, account, twin, dataset, display):
     kaggle.add(TITANIC, twin.read_bytes())
+    kaggle.fail("storage", Fault.drip(2000, 0.01))
     with shown_on(display):
         prepare(dataset, Kaggle(dataset.data_dir))
     size = twin.stat().st_size
