@@ -10,7 +10,6 @@ Standard library only.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
 AGENT = 1000  # inside
@@ -22,7 +21,9 @@ def main(folders: list[str], command: list[str]) -> None:
     """Become `command`, as root of a new user namespace."""
     outside = FIRST_OUTSIDE + os.getpid()
     if folders:
-        subprocess.run(["chown", "-Rh", f"{outside}:{outside}", *folders], check=True)
+        code = os.spawnvp(os.P_WAIT, "chown", ["chown", "-Rh", f"{outside}:{outside}", *folders])
+        if code != 0:
+            raise OSError(f"the agent's folders can't be handed over: chown ended with code {code}")
     enter_namespace(f"0 0 1\n{AGENT} {outside} 1\n")
     os.setgid(0)
     os.setuid(0)

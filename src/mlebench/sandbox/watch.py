@@ -150,7 +150,7 @@ def _wait(
     stopped: tuple[str, str] | None = None
     kill_at = deadline
     disk = _disk_use(watched.folders)
-    pause = 0.02  # short programs end soon
+    pause = PAUSE / 2
     while not _ended(watched.process, min(pause, max(0.0, kill_at - time.monotonic()))):
         before = time.monotonic()
         ready.look()
