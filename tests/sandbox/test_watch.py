@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from mlebench.errors import SandboxError
-from mlebench.sandbox import Limits, find_sandbox, watch
+from mlebench.sandbox import Limits, find_sandbox, reserves, watch
 from mlebench.sandbox.checks import make_world
 
 NAME = "bubblewrap" if find_sandbox("bubblewrap").unavailable() is None else "none"
@@ -85,7 +85,7 @@ def test_empty_files_are_limited_too(tmp_path, monkeypatch):
 
 
 def test_who_uses_the_memory_up_is_to_blame(tmp_path, monkeypatch):
-    monkeypatch.setattr(watch, "RESERVE_MEMORY", psutil.virtual_memory().available - (1 << 30))
+    monkeypatch.setattr(reserves, "RESERVE_MEMORY", psutil.virtual_memory().available - (1 << 30))
     outcome = run(tmp_path, TAKE)
     assert outcome.end == "out-of-memory"
     assert "of the machine's memory are left" in outcome.message

@@ -30,7 +30,7 @@ from mlebench.runs.setting import Setting, dataset_of, replayed
 from mlebench.runs.store import AttemptFolder, AttemptState, RunConfig, note_try, read_config
 from mlebench.sandbox import Outcome, find_sandbox
 from mlebench.sandbox.collect import collect_submission
-from mlebench.sandbox.watch import GATEWAY_PORT, VALIDATION_PORT
+from mlebench.sandbox.inside import GATEWAY_PORT, VALIDATION_PORT
 from mlebench.services import validation
 from mlebench.services.scoring import Scorer, scores_asked
 from mlebench.services.serving import serve

@@ -20,7 +20,7 @@ from mlebench.runs.instructions import hardware_in_words, instructions, prompt, 
 from mlebench.runs.seal import file_sha256, mlebench_digest, tree_digest
 from mlebench.runs.store import AttemptFolder, RunConfig
 from mlebench.sandbox import Limits, World
-from mlebench.sandbox.watch import GATEWAY_PORT, VALIDATION_PORT
+from mlebench.sandbox.inside import GATEWAY_PORT, VALIDATION_PORT
 from mlebench.services import validation
 
 

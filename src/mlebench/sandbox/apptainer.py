@@ -22,12 +22,15 @@ from typing import IO
 
 from mlebench.errors import SandboxError
 from mlebench.sandbox import Limits, Observer, Outcome, World, system
+from mlebench.sandbox.folders import measure, scratch_folder
+from mlebench.sandbox.inside import environment
 from mlebench.sandbox.places import (
     RUN,
     Place,
     first_command,
     make_home,
     make_mount_point,
+    outer_first,
     places_of,
     relay_command,
     require_present,
@@ -35,7 +38,7 @@ from mlebench.sandbox.places import (
 )
 from mlebench.sandbox.processes import descendants, processes
 from mlebench.sandbox.supervisor import stop, supervised_by_us
-from mlebench.sandbox.watch import Watched, environment, measure, scratch_folder, watch
+from mlebench.sandbox.watch import Watched, watch
 
 PROGRAMS = ("apptainer", "singularity")
 # Into the agent's environment; standard error, until the first process has it, is for the runner.
@@ -111,7 +114,7 @@ def all_places(world: World, scratch: Path, shared: Path | None = None) -> list[
     found += [Place(shared, "/dev/shm", True)] if shared else []
     found.append(Place(scratch / "hosts", "/etc/hosts"))
     found += [Place(scratch / "environment", f"{RUN}/environment"), Place(scratch / "words", f"{RUN}/words", True)]
-    found += places_of(world, scratch)
+    found = outer_first([*found, *places_of(world, scratch)])
     require_present(found)
     return found
 

@@ -22,9 +22,11 @@ from typing import IO
 
 from mlebench.errors import SandboxError
 from mlebench.sandbox import Limits, Observer, Outcome, World, system
+from mlebench.sandbox.folders import scratch_folder
+from mlebench.sandbox.inside import environment
 from mlebench.sandbox.launcher import AGENT
 from mlebench.sandbox.processes import descendants, processes, send
-from mlebench.sandbox.watch import Watched, environment, scratch_folder, watch
+from mlebench.sandbox.watch import Watched, watch
 
 HERE = Path(__file__).parent
 RUN = "/run/mlebench"

@@ -25,17 +25,20 @@ from mlebench.errors import SandboxError
 from mlebench.sandbox import Limits, Observer, Outcome, World, system
 from mlebench.sandbox.container import LABEL, has_own_kernel, own_identity, remove_abandoned, running
 from mlebench.sandbox.engine import Engine, NoEngineError, connect, find_engine, unavailable
+from mlebench.sandbox.folders import scratch_folder
+from mlebench.sandbox.inside import environment
 from mlebench.sandbox.launcher import AGENT
 from mlebench.sandbox.places import (
     Place,
     first_command,
     make_home,
+    outer_first,
     places_of,
     relay_command,
     require_present,
     system_places,
 )
-from mlebench.sandbox.watch import Watched, environment, scratch_folder, watch
+from mlebench.sandbox.watch import Watched, watch
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -83,7 +86,7 @@ class Docker:
             _fill_scratch(scratch, world, user)
             image = _image(client, world)
             named = [Place(scratch / name, f"/etc/{name}") for name in ETC]
-            places = [*image.places, *named, *places_of(world, scratch)]
+            places = outer_first([*image.places, *named, *places_of(world, scratch)])
             require_present(places)
             if system.is_real_root():
                 system.require_readable(world)

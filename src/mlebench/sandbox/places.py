@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +25,7 @@ class Place:
 
 
 def places_of(world: World, scratch: Path) -> list[Place]:
-    """All that stands inside beside the system, outer places before those within them.
+    """All that stands inside beside the system.
 
     `scratch` holds `tmp`, and `home` as `make_home` fills it.
     """
@@ -38,6 +38,11 @@ def places_of(world: World, scratch: Path) -> list[Place]:
     found += [Place(HERE / name, f"{RUN}/{name}") for name in ("first.py", "relay.py")]
     found += [Place(socket, f"{RUN}/{port}.sock") for port, socket in world.sockets.items()]
     return found
+
+
+def outer_first(places: Iterable[Place]) -> list[Place]:
+    """The same, each before those within it: an environment may lie below /var/tmp, which is mounted too."""
+    return sorted(places, key=lambda place: len(Path(place.inside).parts))
 
 
 def require_present(places: Sequence[Place]) -> None:

@@ -16,8 +16,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mlebench.sandbox import Limits, Observer, Outcome, World
+from mlebench.sandbox.folders import scratch_folder
+from mlebench.sandbox.inside import FOLDERS, environment
 from mlebench.sandbox.supervisor import stop, supervised_by_us
-from mlebench.sandbox.watch import FOLDERS, Watched, environment, scratch_folder, watch
+from mlebench.sandbox.watch import Watched, watch
 
 HERE = Path(__file__).parent
 

@@ -7,22 +7,20 @@ a back-end sets that too (see docs/sandbox.md).
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import subprocess
-import tempfile
-import threading
 import time
-from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Protocol
 
 from mlebench.errors import SandboxError
-from mlebench.sandbox import Limits, Observer, Outcome, Sample, World
+from mlebench.sandbox import Limits, Observer, Outcome, Sample
+from mlebench.sandbox.capture import captured
+from mlebench.sandbox.folders import DiskUse, make_accessible, measure, measure_on_and_on
 from mlebench.sandbox.processes import (
     Process,
     descendants,
@@ -32,18 +30,11 @@ from mlebench.sandbox.processes import (
     proportional_bytes,
     send,
 )
+from mlebench.sandbox.reserves import Reserves, megabytes
 
-FOLDERS = ("data", "submission", "code", "logs", "agent")  # below /home
-VALIDATION_PORT = 5000
-GATEWAY_PORT = 5100
 PAUSE = 0.2  # seconds between samples
 SHARE = 9  # and at least so many times what a sample costs
 MAX_FILES = 4_000_000  # and folders: empty ones take no blocks, but the file system's places, and time to seal
-SLICE = 2000  # directory entries counted between two looks at the clock
-OUTPUT_HEAD = 60 << 20
-OUTPUT_TAIL = 4 << 20
-RESERVE_MEMORY = 256 << 20  # the machine keeps these, whoever uses them up
-RESERVE_DISK = 256 << 20
 KILL_SECONDS = 60
 OVERHEAD_TASKS = 4  # the sandbox's own processes
 
@@ -111,10 +102,11 @@ def watch(watched: Watched, limits: Limits, output: Path, warning: str | None, o
     started = time.monotonic()
     use = _Use()
     ready = _Ready(watched.ready)
+    assert watched.process.stdout is not None
     try:
-        with _captured(watched.process, output):
+        with captured(watched.process.stdout, output):
             try:
-                machine = _Machine(watched.folders)
+                machine = Reserves(watched.folders)
                 broken = _wait(watched, limits, use, started, warning, observer, ready, machine)
                 seconds = time.monotonic() - started
                 own_code = watched.process.poll()
@@ -127,7 +119,7 @@ def watch(watched: Watched, limits: Limits, output: Path, warning: str | None, o
     make_accessible(watched.folders)
     left = measure(watched.folders)
     use.peak_disk = max(use.peak_disk, left.size)
-    broken = broken or machine.used_up(use) or _disk_full(left, limits)
+    broken = broken or machine.used_up(use.peak_disk, use.last.memory_bytes) or _disk_full(left, limits)
     if broken is None:
         broken = ("completed", "") if own_code == 0 else ("agent-error", _code_message(own_code))
     end, message = broken
@@ -142,14 +134,14 @@ def _wait(
     warning: str | None,
     observer: Observer | None,
     ready: _Ready,
-    machine: _Machine,
+    machine: Reserves,
 ) -> tuple[str, str] | None:
     """The end and its reason if a limit is broken or `observer` stops the program, else None."""
     deadline = started + limits.seconds
     warn_at = deadline - limits.warning_seconds if warning and limits.warning_seconds else None
     stopped: tuple[str, str] | None = None
     kill_at = deadline
-    disk = _disk_use(watched.folders)
+    disk = measure_on_and_on(watched.folders)
     pause = PAUSE / 2
     while not _ended(watched.process, min(pause, max(0.0, kill_at - time.monotonic()))):
         before = time.monotonic()
@@ -203,7 +195,7 @@ def _sample(
     use.last = Sample(seconds, cpu, memory, use.last.disk_bytes if used is None else used.size, tasks)
     excess = 0 if limits.memory_bytes is None else memory - limits.memory_bytes
     if limits.memory_bytes is not None and excess > 0 and not _kill_largest_children(use, table, excess):
-        return "out-of-memory", f"{_megabytes(memory)} in use, {_megabytes(limits.memory_bytes)} allowed"
+        return "out-of-memory", f"{megabytes(memory)} in use, {megabytes(limits.memory_bytes)} allowed"
     if limits.processes is not None and tasks > limits.processes + OVERHEAD_TASKS:
         return "agent-error", f"{tasks:,} processes and threads, {limits.processes:,} allowed"
     return None if used is None else _disk_full(used, limits)
@@ -245,52 +237,6 @@ def memory_use(tree: Collection[int], table: Mapping[int, Process], shared: int,
     return private + max(mapped, shared)
 
 
-@dataclass
-class DiskUse:
-    """Bytes and files on disk below some folders; `whole` is False if a folder could not be looked into."""
-
-    size: int = 0
-    files: int = 0
-    whole: bool = True
-
-
-def _disk_use(folders: Sequence[Path]) -> Iterator[DiskUse | None]:
-    """Measure again and again, a slice at each call: the result when a round is over, None within one."""
-    while True:
-        use = DiskUse()
-        for count, _ in enumerate(_measuring(folders, use)):
-            if count % SLICE == SLICE - 1:
-                yield None
-        yield use
-
-
-def measure(folders: Sequence[Path]) -> DiskUse:
-    """What lies below the folders; links are not followed, holes don't count."""
-    use = DiskUse()
-    for _ in _measuring(folders, use):
-        pass
-    return use
-
-
-def _measuring(folders: Sequence[Path], use: DiskUse) -> Iterator[None]:
-    """Add up in `use`, and pause at each entry."""
-    pending = [os.fspath(folder) for folder in folders]
-    while pending:
-        try:
-            with os.scandir(pending.pop()) as entries:
-                for entry in entries:
-                    with suppress(FileNotFoundError):
-                        use.size += entry.stat(follow_symlinks=False).st_blocks * 512
-                        use.files += 1
-                        if entry.is_dir(follow_symlinks=False):
-                            pending.append(entry.path)
-                    yield
-        except (FileNotFoundError, NotADirectoryError):
-            continue  # gone meanwhile
-        except OSError:  # no permission, or nested deeper than a path can say
-            use.whole = False
-
-
 def _disk_full(use: DiskUse, limits: Limits) -> tuple[str, str] | None:
     """The end and its reason if the limit is broken; what can't be measured must not be a place to hide in."""
     if limits.disk_bytes is None:
@@ -300,64 +246,8 @@ def _disk_full(use: DiskUse, limits: Limits) -> tuple[str, str] | None:
     if use.files > MAX_FILES:
         return "disk-full", f"{use.files:,} files and folders, {MAX_FILES:,} allowed"
     if use.size > limits.disk_bytes:
-        return "disk-full", f"{_megabytes(use.size)} on disk, {_megabytes(limits.disk_bytes)} allowed"
+        return "disk-full", f"{megabytes(use.size)} on disk, {megabytes(limits.disk_bytes)} allowed"
     return None
-
-
-class _Machine:
-    """The machine's own memory and disk: a program is stopped before the machine is in need.
-
-    It is to blame if more than half of what was used up since its start is its own; else nobody is, for then it
-    can't be told who is. Raises SandboxError if too little is left at the start.
-    """
-
-    def __init__(self, folders: Sequence[Path]) -> None:
-        self._folders = folders
-        self._disk_at_first, self._memory_at_first = self._free_disk(), _free_memory()
-        if self.is_in_need():
-            raise SandboxError(self._lack())
-
-    def is_in_need(self) -> bool:
-        """Whether too little is left now."""
-        self._disk, self._memory = self._free_disk(), _free_memory()
-        return bool(self._lack())
-
-    def used_up(self, use: _Use) -> tuple[str, str] | None:
-        """The end and its reason if too little was left when last looked at and the program is to blame.
-
-        Raises SandboxError if too little was left for other reasons.
-        """
-        if not (lack := self._lack()):
-            return None
-        end, own, lost = "disk-full", use.peak_disk, self._disk_at_first - self._disk
-        if self._disk >= RESERVE_DISK:
-            end, own, lost = "out-of-memory", use.last.memory_bytes, self._memory_at_first - self._memory
-        if 2 * own > lost:
-            return end, f"{lack}, and {_megabytes(own)} were in use here"
-        raise SandboxError(lack)
-
-    def _lack(self) -> str:
-        if self._disk < RESERVE_DISK:
-            return f"less than {_megabytes(RESERVE_DISK)} of disk are left"
-        if self._memory < RESERVE_MEMORY:
-            return f"less than {_megabytes(RESERVE_MEMORY)} of the machine's memory are left"
-        return ""
-
-    def _free_disk(self) -> int:
-        try:
-            states = [os.statvfs(folder) for folder in self._folders]
-        except FileNotFoundError as error:
-            raise SandboxError(f"the folder {error.filename} is not there") from error
-        return min(state.f_bavail * state.f_frsize for state in states)
-
-
-def _free_memory() -> float:
-    """Bytes of the machine's memory that programs could have; infinity where that isn't told."""
-    with suppress(OSError):
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    return math.inf
 
 
 class _Ready:
@@ -388,88 +278,8 @@ def _reap(process: Program) -> None:
         raise SandboxError(f"process {process.pid} does not end although it was killed") from error
 
 
-@contextmanager
-def _captured(process: Program, output: Path) -> Iterator[None]:
-    """Copy what the program prints to the file `output`: its beginning at once, its end at the end."""
-    assert process.stdout is not None
-    with output.open("wb") as file:
-        pump = threading.Thread(target=_pump, args=(process.stdout, file), daemon=True)
-        pump.start()
-        try:
-            yield
-        finally:
-            pump.join(KILL_SECONDS)
-            process.stdout.close()
-
-
-def _pump(source: IO[bytes], file: IO[bytes]) -> None:
-    written = kept = dropped = 0
-    tail: deque[bytes] = deque()
-    while block := os.read(source.fileno(), 1 << 16):
-        if written < OUTPUT_HEAD:
-            file.write(block)
-            file.flush()
-            written += len(block)
-            continue
-        tail.append(block)
-        kept += len(block)
-        while kept > OUTPUT_TAIL:
-            gone = len(tail.popleft())
-            kept -= gone
-            dropped += gone
-    if dropped:
-        file.write(f"\n[{dropped:,} bytes are left out here]\n".encode())
-    file.writelines(tail)
-
-
 def _code_message(code: int | None) -> str:
     if code is not None and code > 128:
         with suppress(ValueError):
             return f"ended by {signal.Signals(code - 128).name}"
     return f"exit code {code}"
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / (1 << 20):,.0f} MiB"
-
-
-@contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """A temporary folder for the agent, removed whatever it left there."""
-    folder = Path(tempfile.mkdtemp(prefix="mlebench-"))
-    try:
-        yield folder
-    finally:
-        make_accessible([folder])
-        subprocess.run(["rm", "-rf", "--", folder], check=False, stderr=subprocess.DEVNULL)
-
-
-def make_accessible(folders: Sequence[Path]) -> None:
-    """Give the folders back to us, whatever rights an agent, by now dead, left on its files."""
-    if os.geteuid() == 0:
-        owner = f"{os.geteuid()}:{os.getegid()}"
-        subprocess.run(["chown", "-Rh", owner, *folders], check=False, stderr=subprocess.DEVNULL)
-    subprocess.run(["chmod", "-R", "u+rwX,ug-s", *folders], check=False, stderr=subprocess.DEVNULL)
-
-
-def environment(world: World, home: str, temporary: str) -> dict[str, str]:
-    """What an agent finds in its environment, as paths of the inside."""
-    prefixes = [*([world.python] if world.python else []), *world.software]
-    path = ["/usr/local/bin", "/usr/bin", "/bin"]
-    found = {
-        "PATH": os.pathsep.join([*(str(prefix / "bin") for prefix in prefixes), *path]),
-        "HOME": home,
-        "TMPDIR": temporary,
-        "LANG": "C.UTF-8",
-        "TERM": "dumb",
-        "NO_COLOR": "1",
-        "COLUMNS": "200",
-        **{f"{name.upper()}_DIR": f"/home/{name}" for name in FOLDERS},
-    }
-    if "instructions.txt" in world.home_files:
-        found["INSTRUCTIONS_FILE"] = "/home/instructions.txt"
-    if world.notices is not None:
-        found["NOTICES_DIR"] = "/home/notices"
-    if VALIDATION_PORT in world.sockets:
-        found["VALIDATION_URL"] = f"http://localhost:{VALIDATION_PORT}/validate"
-    return {**found, **world.environment}

@@ -11,7 +11,7 @@ import pytest
 
 from mlebench.sandbox import Limits, find_sandbox
 from mlebench.sandbox.checks import make_world
-from mlebench.sandbox.watch import GATEWAY_PORT
+from mlebench.sandbox.inside import GATEWAY_PORT
 from mlebench.services.gateway import Gateway, plan_gateway, read_recording
 from mlebench.services.serving import serve
 from mlebench.testing import Fault, Reply
