@@ -148,12 +148,11 @@ def test_too_many_at_once_are_turned_away(service, sample, monkeypatch):
 def test_a_failure_of_ours_says_so_and_no_more(public, tmp_path, sample):
     broken = replace(catalog.get(ID), sample_submission_file="missing.csv")
     socket = Path("/tmp") / f"mlebench-{os.getpid()}-broken.sock"
-    with (
-        serve(validation.make_app(broken, public), socket),
-        httpx.Client(transport=httpx.HTTPTransport(uds=str(socket))) as client,
-    ):
-        answer = client.post("http://localhost/validate", files={"file": sample})
-        assert client.get("http://localhost/health").status_code == 200
+    with serve(validation.make_app(broken, public), socket):
+        with httpx.Client(transport=httpx.HTTPTransport(uds=str(socket))) as client:
+            answer = client.post("http://localhost/validate", files={"file": sample})
+        with httpx.Client(transport=httpx.HTTPTransport(uds=str(socket))) as another:  # the first connection is closed
+            assert another.get("http://localhost/health").status_code == 200
     assert answer.status_code == 500
     assert set(answer.json()) == {"error", "details"}
     assert str(public) not in answer.text
