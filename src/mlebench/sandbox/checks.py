@@ -149,12 +149,12 @@ def alive(marker: str) -> list[str]:
 
 
 @contextmanager
-def http_server() -> Iterator[Path]:
+def http_server(name: str = "you") -> Iterator[Path]:
     """A server on a Unix socket that answers every GET with its path, in a folder with a short name."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = f"you asked for {self.path}".encode()
+            body = f"{name} asked for {self.path}".encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -310,21 +310,22 @@ print(json.dumps({"reached": reached, "interfaces": [name for _, name in socket.
 
 
 def ports_lead_to_sockets(sandbox: Sandbox, folder: Path) -> None:
-    """A port on localhost answers with what the host's Unix socket says, many times over and at once."""
+    """Two ports on localhost answer with what the host's Unix sockets say, many times over and at once."""
     code = """
 import json, os, threading, urllib.request
-base, answers = os.environ["VALIDATION_URL"].removesuffix("/validate"), []
+bases, answers = [os.environ["VALIDATION_URL"].removesuffix("/validate"), os.environ["OTHER_URL"]], []
 def ask(number):
-    with urllib.request.urlopen(f"{base}/{number}") as answer:
+    with urllib.request.urlopen(f"{bases[number % 2]}/{number}") as answer:
         answers.append(answer.read().decode())
 threads = [threading.Thread(target=ask, args=(number,)) for number in range(20)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 print(json.dumps({"answers": sorted(answers)}))
 """
-    with http_server() as path:
-        found = run_probe(sandbox, folder, code, sockets={5000: path})
-    expected = sorted(f"you asked for /{number}" for number in range(20))
+    other = {"OTHER_URL": "http://localhost:5100"}
+    with http_server("the first") as first, http_server("the second") as second:
+        found = run_probe(sandbox, folder, code, sockets={5000: first, 5100: second}, environment=other)
+    expected = sorted(f"the {('first', 'second')[number % 2]} asked for /{number}" for number in range(20))
     require(found["answers"] == expected, found)
 
 
