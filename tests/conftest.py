@@ -3,9 +3,11 @@
 import os
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import settings
 
 from mlebench import catalog
+from mlebench.cli import main
 from mlebench.dataset import Dataset
 from mlebench.preparation.engine import prepare
 from mlebench.preparation.sources import Synthetic
@@ -26,3 +28,15 @@ def twins(tmp_path_factory):
         return dataset
 
     return twin
+
+
+@pytest.fixture
+def mlebench():
+    """Call the program: `mlebench("list", "--json")`."""
+
+    def call(*arguments, code=0):
+        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+        assert result.exit_code == code, result.output
+        return result
+
+    return call

@@ -5,10 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
 
 from mlebench import agents
-from mlebench.cli import main
 
 OWN = """
 title = "Mine"
@@ -27,16 +25,10 @@ help = "how many"
 
 
 @pytest.fixture
-def mlebench(tmp_path, monkeypatch):
+def mlebench(mlebench, tmp_path, monkeypatch):
     """Call the program: `mlebench("agents", "--json")`; nothing is built yet."""
     monkeypatch.setenv("MLEBENCH_ENVIRONMENTS_DIR", str(tmp_path / "environments"))
-
-    def call(*arguments, code=0):
-        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-        assert result.exit_code == code, result.output
-        return result
-
-    return call
+    return mlebench
 
 
 @pytest.fixture

@@ -7,26 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from mlebench import catalog
-from mlebench.cli import COMMANDS, main
+from mlebench.cli import COMMANDS
 from mlebench.cli.options import Duration, Size
 from mlebench.cli.reference import pages
 
 DOCS = Path(__file__).parents[2] / "docs"
-
-
-@pytest.fixture
-def mlebench():
-    """Call the program: `mlebench("list", "--json")`."""
-
-    def call(*arguments, code=0):
-        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-        assert result.exit_code == code, result.output
-        return result
-
-    return call
 
 
 @pytest.mark.parametrize(("name", "text"), pages(DOCS).items(), ids=pages(DOCS))

@@ -4,11 +4,9 @@ import hashlib
 import json
 
 import pytest
-from click.testing import CliRunner
 
 from kaggle_stand_in import Fault, zip_of_twin
 from mlebench import catalog
-from mlebench.cli import main
 from mlebench.dataset import Dataset
 from mlebench.errors import PreparationError, UsageError
 from mlebench.preparation.engine import prepare, verify
@@ -30,16 +28,6 @@ def account(kaggle, monkeypatch):
     """The environment of a user with an account."""
     monkeypatch.setenv("MLEBENCH_KAGGLE_URL", kaggle.url)
     monkeypatch.setenv("KAGGLE_API_TOKEN", kaggle.credentials.secret)
-
-
-@pytest.fixture
-def mlebench():
-    def call(*arguments, code=0):
-        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-        assert result.exit_code == code, result.output
-        return result
-
-    return call
 
 
 @pytest.fixture
