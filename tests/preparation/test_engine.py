@@ -16,8 +16,9 @@ from mlebench import catalog
 from mlebench.competition import load_competition
 from mlebench.dataset import Dataset
 from mlebench.errors import CompetitionError, PreparationError, UsageError
-from mlebench.preparation.engine import prepare, verify
+from mlebench.preparation.engine import prepare
 from mlebench.preparation.sources import Local, Synthetic, find_source
+from mlebench.preparation.verification import verify
 
 TITANIC = "spaceship-titanic"
 

@@ -168,7 +168,7 @@ def _verify_archive(archive: Path, competition: Competition) -> None:
 
 def _verify_prepared(competition: Competition) -> None:
     """Compare with the published md5 sums; synthetic data have none."""
-    from mlebench.preparation.engine import published_mismatches
+    from mlebench.preparation.verification import published_mismatches
 
     dataset = competition._dataset
     if dataset.is_prepared and dataset.source == "synthetic":

@@ -129,7 +129,7 @@ def _prepare(dataset: Dataset, source: str, rows: int | None, seed: int, keep_ra
 
 
 def _verify(dataset: Dataset) -> dict[str, object]:
-    from mlebench.preparation.engine import published_checksums, verify
+    from mlebench.preparation.verification import published_checksums, verify
 
     with shown_progress():
         mismatches = verify(dataset)

@@ -9,11 +9,12 @@ from kaggle_stand_in import Fault, zip_of_twin
 from mlebench import catalog
 from mlebench.dataset import Dataset
 from mlebench.errors import PreparationError, UsageError
-from mlebench.preparation.engine import prepare, verify
+from mlebench.preparation.engine import prepare
 from mlebench.preparation.kaggle.errors import RulesNotAccepted
 from mlebench.preparation.kaggle.source import Kaggle
 from mlebench.preparation.progress import shown_on
 from mlebench.preparation.sources import find_source
+from mlebench.preparation.verification import verify
 
 TITANIC = "spaceship-titanic"
 
