@@ -86,14 +86,14 @@ def verify_ours(dataset):
 
 
 def test_keeping_raw(dataset, raw):
-    prepare(dataset, Local(raw), keep_raw=True)
+    prepare(dataset, Local(raw), keep="raw")
     assert (dataset.raw / "train.csv").read_bytes() == (raw / "train.csv").read_bytes()
 
 
 def test_raw_files_kept_from_an_earlier_time_stay(dataset, raw):
     dataset.home.mkdir(parents=True)
     raw.rename(dataset.raw)
-    prepare(dataset, Local(dataset.raw), keep_raw=True)
+    prepare(dataset, Local(dataset.raw), keep="raw")
     assert (dataset.raw / "train.csv").is_file()
     assert not (dataset.raw / "train.csv").is_symlink()
 

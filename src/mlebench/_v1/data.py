@@ -74,7 +74,8 @@ def _prepare(competition: Competition, keep_raw: bool, verify: bool) -> None:
         _verify_archive(archive, competition)
     dataset = Dataset(_with_prepare(competition), competition._dataset.data_dir)
     # Raw files that are there already are the source itself: they stay in place, or go when all is done.
-    prepare(dataset, _source(competition), keep_raw=keep_raw and not raw_is_there, force=dataset.is_prepared)
+    keep = "raw" if keep_raw and not raw_is_there else "nothing"
+    prepare(dataset, _source(competition), keep=keep, force=dataset.is_prepared)
     if raw_is_there and not keep_raw:
         discard(competition.raw_dir)
 

@@ -125,7 +125,7 @@ def _prepare(dataset: Dataset, source: str, rows: int | None, seed: int, keep_ra
     from mlebench.preparation.engine import prepare
 
     with shown_progress():
-        return prepare(dataset, found, keep_raw=keep_raw, force=force)
+        return prepare(dataset, found, keep="raw" if keep_raw else "nothing", force=force)
 
 
 def _verify(dataset: Dataset) -> dict[str, object]:

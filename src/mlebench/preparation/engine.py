@@ -23,15 +23,16 @@ from mlebench.errors import CompetitionError, InvalidSubmission, MlebenchError, 
 from mlebench.files import write_json
 from mlebench.preparation import progress
 from mlebench.preparation.origins import hide_origins
-from mlebench.preparation.sources import Source, discard, is_prepared_from
+from mlebench.preparation.sources import Downloading, Keep, Source, discard, is_prepared_from
 from mlebench.preparation.verification import checksums, files_in
 
 
-def prepare(dataset: Dataset, source: Source, *, keep_raw: bool = False, force: bool = False) -> bool:
+def prepare(dataset: Dataset, source: Source, *, keep: Keep = "nothing", force: bool = False) -> bool:
     """Prepare the data of a competition from `source`; False if they were there already.
 
-    Prepared data of another source are replaced only with `force`. Raises PreparationError if raw files are
-    missing or damaged, CompetitionError if the competition's own code fails.
+    `keep` is what stays beside the prepared files: "zip" what was downloaded, "raw" the raw files. Prepared data
+    of another source are replaced only with `force`. Raises PreparationError if raw files are missing or damaged,
+    CompetitionError if the competition's own code fails.
     """
     if not force and is_prepared_from(dataset, source):
         return False
@@ -43,7 +44,9 @@ def prepare(dataset: Dataset, source: Source, *, keep_raw: bool = False, force: 
         work = Path(tempfile.mkdtemp(prefix=".preparing-", dir=dataset.home))
         try:
             _prepare_in(work, dataset, source)
-            _move_into_place(work, dataset, keep_raw)
+            _move_into_place(work, dataset, keep)
+            if keep != "zip" and isinstance(source, Downloading):
+                source.discard(dataset.competition)
         finally:
             shutil.rmtree(work, ignore_errors=True)
     return True
@@ -155,11 +158,11 @@ class _Prepared(Dataset):
         return self.data_dir
 
 
-def _move_into_place(work: Path, dataset: Dataset, keep_raw: bool) -> None:
+def _move_into_place(work: Path, dataset: Dataset, keep: Keep) -> None:
     if dataset.prepared.exists():
         dataset.prepared.rename(work / "replaced")
     (work / "prepared").rename(dataset.prepared)
-    if keep_raw and not _leads_into(work / "raw", dataset.raw):
+    if keep == "raw" and not _leads_into(work / "raw", dataset.raw):
         discard(dataset.raw)
         (work / "raw").rename(dataset.raw)
 

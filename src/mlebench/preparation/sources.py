@@ -6,12 +6,15 @@ import shutil
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from mlebench.competition import Competition
 from mlebench.dataset import Dataset, default_data_dir
 from mlebench.errors import PreparationError, UsageError
 from mlebench.preparation.archives import unzip
+
+Keep = Literal["nothing", "zip", "raw"]
+"""What stays beside the prepared files: nothing, the downloaded zip, or the raw files unpacked from it."""
 
 
 class Source(Protocol):
@@ -24,6 +27,27 @@ class Source(Protocol):
 
     def describe(self) -> dict[str, object]:
         """What the manifest keeps about the source."""
+        ...
+
+
+@runtime_checkable
+class Downloading(Source, Protocol):
+    """A source with a part that uses the network; `fetch` calls `obtain` itself if that has not happened."""
+
+    def obtain(self, competition: Competition) -> None:
+        """Bring everything onto this machine, going on where an interrupted call stopped; nothing if it is there."""
+
+    def discard(self, competition: Competition) -> int:
+        """Remove what `obtain` downloaded, never a user's own file; returns the number of bytes freed."""
+        ...
+
+
+@runtime_checkable
+class Resumable(Source, Protocol):
+    """A source whose interrupted `fetch` is continued, file by file, by one into the same folder."""
+
+    def origin(self, competition: Competition) -> str:
+        """What raw files are made from (file, size, time): a folder begun from another origin is thrown away."""
         ...
 
 
