@@ -43,7 +43,7 @@ class _Bars:
     def __init__(self, bars: Any) -> None:
         self._bars = bars
 
-    def start(self, text: str, total: int) -> int:
+    def start(self, text: str, total: int, unit: str) -> int:
         """Add a bar."""
         return self._bars.add_task(text, total=total)
 
@@ -65,7 +65,7 @@ class _Lines:
         self._steps: dict[int, list[Any]] = {}
         self._lock = threading.Lock()
 
-    def start(self, text: str, total: int) -> int:
+    def start(self, text: str, total: int, unit: str) -> int:
         """Remember when it began."""
         with self._lock:
             handle = len(self._steps)

@@ -15,8 +15,8 @@ Result = TypeVar("Result")
 class Display(Protocol):
     """Shows steps."""
 
-    def start(self, text: str, total: int) -> int:
-        """Begin a step of `total` units and return its handle."""
+    def start(self, text: str, total: int, unit: str) -> int:
+        """Begin a step of `total` units ("B", "files", "competitions" or "") and return its handle."""
         ...
 
     def advance(self, step: int, amount: int) -> None:
@@ -52,10 +52,10 @@ def shown_on(display: Display) -> Iterator[None]:
 
 
 @contextmanager
-def step(text: str, total: int) -> Iterator[Step]:
-    """A step of `total` units; silent if nobody shows it."""
+def step(text: str, total: int, unit: str = "") -> Iterator[Step]:
+    """A step of `total` units: "B" for bytes, "files", "competitions", or nothing; silent if nobody shows it."""
     display = _DISPLAY.get()
-    handle = display.start(text, total) if display else 0
+    handle = display.start(text, total, unit) if display else 0
     try:
         yield Step(display, handle)
     finally:
@@ -63,11 +63,13 @@ def step(text: str, total: int) -> Iterator[Step]:
             display.finish(handle)
 
 
-def in_threads(text: str, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+def in_threads(
+    text: str, function: Callable[[Item], Result], items: Sequence[Item], unit: str = ""
+) -> list[Result]:
     """What `function` returns for each item, in order; a step of as many units, worked on by all processors."""
     from concurrent.futures import ThreadPoolExecutor
 
-    with step(text, len(items)) as done, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with step(text, len(items), unit) as done, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
 
         def one(item: Item) -> Result:
             result = function(item)

@@ -76,7 +76,7 @@ class Display:
     def __init__(self):
         self.steps, self.done = [], {}
 
-    def start(self, text, total):
+    def start(self, text, total, unit=""):
         self.steps.append((text, total))
         self.done[len(self.steps)] = 0
         return len(self.steps)
