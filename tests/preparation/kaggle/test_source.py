@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import time
 
 import pytest
 
@@ -13,7 +15,7 @@ from mlebench.preparation.engine import prepare
 from mlebench.preparation.kaggle.errors import RulesNotAccepted
 from mlebench.preparation.kaggle.source import Kaggle
 from mlebench.preparation.progress import shown_on
-from mlebench.preparation.sources import find_source
+from mlebench.preparation.sources import Downloading, Resumable, find_source
 from mlebench.preparation.verification import verify
 
 TITANIC = "spaceship-titanic"
@@ -48,9 +50,6 @@ def test_prepared_as_from_the_same_zip_given_by_hand(kaggle, account, twin, tmp_
     assert facts["md5"] == hashlib.md5(twin.read_bytes()).hexdigest()
     assert facts["size"] == twin.stat().st_size
     assert facts["modified"].endswith("+00:00")
-    kept = ours.home / f"{TITANIC}.zip"
-    assert kept.read_bytes() == twin.read_bytes()
-    assert sorted(path.name for path in ours.home.iterdir() if path.name[0] != ".") == ["prepared", kept.name]
 
 
 def test_it_is_the_default(kaggle, account, twin, tmp_path, mlebench):
@@ -67,12 +66,121 @@ def test_a_zip_that_is_there_needs_neither_network_nor_account(dataset, twin):
     assert verify(dataset) == [] or dataset.competition.checksums
 
 
-def test_preparing_again_downloads_nothing(kaggle, account, twin, dataset):
+def test_preparing_again_from_a_kept_zip_downloads_nothing(kaggle, account, twin, dataset):
     kaggle.add(TITANIC, twin.read_bytes())
-    prepare(dataset, Kaggle(dataset.data_dir))
+    prepare(dataset, Kaggle(dataset.data_dir), keep="zip")
+    assert (dataset.home / f"{TITANIC}.zip").read_bytes() == twin.read_bytes()
     asked = len(kaggle.requests)
-    assert prepare(dataset, Kaggle(dataset.data_dir), force=True)
+    assert prepare(dataset, Kaggle(dataset.data_dir), keep="zip", force=True)
     assert len(kaggle.requests) == asked
+
+
+@pytest.fixture
+def source(dataset):
+    return Kaggle(dataset.data_dir)
+
+
+@pytest.fixture
+def here(dataset):
+    """Where the zip lies."""
+    dataset.home.mkdir(parents=True, exist_ok=True)
+    return dataset.home / f"{TITANIC}.zip"
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir() if path.name[0] != ".")
+
+
+def test_it_fulfils_the_protocols(source):
+    assert isinstance(source, Downloading)
+    assert isinstance(source, Resumable)
+
+
+def test_what_is_downloaded_is_known_and_discarded(kaggle, account, twin, source, dataset, here):
+    content = twin.read_bytes()
+    kaggle.add(TITANIC, content)
+    source.obtain(dataset.competition)
+    record = json.loads(here.with_name(f"{here.name}.json").read_text())
+    assert record.pop("downloaded").endswith("+00:00")
+    assert record == {
+        **{"md5": hashlib.md5(content).hexdigest(), "size": len(content), "modified": here.stat().st_mtime_ns},
+        "of": [TITANIC, ""],
+    }
+    assert names(here.parent) == [here.name, f"{here.name}.json"]
+    assert source.discard(dataset.competition) == len(content)
+    assert names(here.parent) == []
+    assert source.discard(dataset.competition) == 0
+
+
+def test_a_zip_of_the_users_is_never_discarded(twin, source, dataset, here):
+    here.write_bytes(twin.read_bytes())
+    source.obtain(dataset.competition)
+    assert source.discard(dataset.competition) == 0
+    assert here.read_bytes() == twin.read_bytes()
+
+
+def test_a_zip_that_the_user_put_in_the_place_of_ours_is_not_discarded(kaggle, account, twin, source, dataset, here):
+    kaggle.add(TITANIC, twin.read_bytes())
+    source.obtain(dataset.competition)
+    time.sleep(0.01)  # the clock of some file systems is coarse
+    here.write_bytes(twin.read_bytes())
+    again = Kaggle(dataset.data_dir)
+    again.obtain(dataset.competition)
+    assert again.describe()["zip"]["md5"] == hashlib.md5(twin.read_bytes()).hexdigest()
+    assert again.discard(dataset.competition) == 0
+    assert here.is_file()
+
+
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_no_zip_is_hashed_twice(kaggle, account, twin, dataset, here, display, is_ours):
+    kaggle.add(TITANIC, twin.read_bytes())
+    if not is_ours:
+        here.write_bytes(twin.read_bytes())
+    described = []
+    with shown_on(display):
+        for _ in range(3):
+            source = Kaggle(dataset.data_dir)
+            source.obtain(dataset.competition)
+            described.append(source.describe())
+    assert described[0] == described[1] == described[2]
+    assert [text for text, _ in display.steps].count(f"hashing {here.name}") == (0 if is_ours else 1)
+
+
+@pytest.mark.parametrize("change", ["time", "content", "record"])
+def test_a_zip_that_was_changed_is_hashed_anew(kaggle, account, twin, dataset, here, change):
+    kaggle.add(TITANIC, twin.read_bytes())
+    Kaggle(dataset.data_dir).obtain(dataset.competition)
+    if change == "time":
+        os.utime(here, (1, 1))
+    if change == "content":
+        here.write_bytes(here.read_bytes() + b"more")
+    if change == "record":
+        here.with_name(f"{here.name}.json").write_text("{")
+    source = Kaggle(dataset.data_dir)
+    source.obtain(dataset.competition)
+    assert source.describe()["zip"]["md5"] == hashlib.md5(here.read_bytes()).hexdigest()
+    assert source.discard(dataset.competition) == 0
+
+
+def test_origin_tells_another_zip(twin, source, dataset, here):
+    here.write_bytes(twin.read_bytes())
+    first = source.origin(dataset.competition)
+    assert source.origin(dataset.competition) == Kaggle(dataset.data_dir).origin(dataset.competition) == first
+    os.utime(here, (1, 1))
+    assert Kaggle(dataset.data_dir).origin(dataset.competition) != first
+
+
+def test_fetching_into_a_folder_that_has_some_files(twin, source, dataset, here, tmp_path):
+    here.write_bytes(twin.read_bytes())
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    source.fetch(dataset.competition, raw)
+    content = (raw / "train.csv").read_bytes()
+    (raw / "train.csv").write_bytes(content[:100])
+    (raw / "test.csv").unlink()
+    source.fetch(dataset.competition, raw)
+    assert (raw / "train.csv").read_bytes() == content
+    assert (raw / "test.csv").is_file()
 
 
 def test_a_damaged_zip_is_named(dataset):

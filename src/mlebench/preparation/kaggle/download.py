@@ -18,7 +18,6 @@ import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from mlebench.errors import PreparationError
 from mlebench.files import write_json
 from mlebench.preparation.kaggle.client import Client
 from mlebench.preparation.kaggle.errors import DamagedDownload, KaggleError, Transient, Unreachable
+from mlebench.preparation.kaggle.records import Archive, archive, describe, write_record
 
 CHUNK_BYTES = 32 << 20
 MAX_RESTARTS = 3  # of a download whose file changes under way, or arrives damaged
@@ -36,16 +36,6 @@ _STALE = (400, 401, 403, 404, 410)  # what a storage server says when the permis
 
 Progress = Callable[[int, int], None]
 """Called with the bytes that are there and those of the whole."""
-
-
-@dataclass(frozen=True)
-class Archive:
-    """A downloaded file; `modified` is when its last byte was written, in UTC."""
-
-    path: Path
-    size: int
-    md5: str
-    modified: str
 
 
 @dataclass(frozen=True)
@@ -81,17 +71,19 @@ def download(
     file: str = "",
     on_progress: Progress | None = None,
     chunk_bytes: int = CHUNK_BYTES,
+    recorded: bool = False,
 ) -> Archive:
     """The competition's zip (or one `file` of it) as `target`, which is left alone if it is there.
 
-    Continues what an earlier process began; waits for one that downloads the same. Raises a KaggleError, or
-    PreparationError if the disk is too small.
+    Continues what an earlier process began; waits for one that downloads the same. If `recorded`, the file is
+    marked as downloaded here, and whoever tidies up may remove it. Raises a KaggleError, or PreparationError if the
+    disk is too small.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(target.with_name(f".{target.name}.lock")):
         if not target.exists():
             try:
-                return _Download(client, competition, target, file, on_progress, chunk_bytes).run()
+                return _Download(client, competition, target, file, on_progress, chunk_bytes, recorded).run()
             except OSError as error:
                 if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                     raise
@@ -99,28 +91,22 @@ def download(
     return describe(target)
 
 
-def describe(path: Path) -> Archive:
-    """The facts about a file that is there."""
-    with path.open("rb") as opened:
-        md5 = hashlib.file_digest(opened, "md5").hexdigest()
-    return _archive(path, md5)
-
-
-def _archive(path: Path, md5: str) -> Archive:
-    facts = path.stat()
-    when = datetime.fromtimestamp(facts.st_mtime, UTC).isoformat(timespec="seconds")
-    return Archive(path, facts.st_size, md5, when)
-
-
 class _Download:
     """One download under way."""
 
     def __init__(
-        self, client: Client, competition: str, target: Path, file: str, on_progress: Progress | None, chunk: int
+        self,
+        client: Client,
+        competition: str,
+        target: Path,
+        file: str,
+        on_progress: Progress | None,
+        chunk: int,
+        recorded: bool,
     ) -> None:
         self._client, self._competition, self._file = client, competition, file
         self._target, self._chunk = target, chunk
-        self._on_progress = on_progress
+        self._on_progress, self._recorded = on_progress, recorded
         self._part = target.with_name(f"{target.name}.part")
         self._state = target.with_name(f"{target.name}.part.json")
         self._identity: Identity | None = None  # of the bytes in `_part`
@@ -257,9 +243,11 @@ class _Download:
     def _move_into_place(self) -> Archive:
         with self._part.open("rb") as part:
             os.fsync(part.fileno())
+        if self._recorded:
+            write_record(self._target, self._part, self._digests.md5, self._of)
         self._part.replace(self._target)
         self._state.unlink(missing_ok=True)
-        return _archive(self._target, self._digests.md5)
+        return archive(self._target, self._digests.md5)
 
 
 class _Digests:

@@ -1,4 +1,4 @@
-"""The source `kaggle`: downloads a competition's zip once, keeps it, and unpacks it."""
+"""The source `kaggle`: downloads a competition's zip once and unpacks it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from mlebench.competition import Competition
 from mlebench.errors import PreparationError
 from mlebench.preparation import progress
 from mlebench.preparation.archives import unzip
+from mlebench.preparation.kaggle import records
 from mlebench.preparation.kaggle.client import Client
-from mlebench.preparation.kaggle.download import Archive, describe, download
+from mlebench.preparation.kaggle.download import download
 
 
 class Kaggle:
@@ -24,26 +25,33 @@ class Kaggle:
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
-        self._archive: Archive | None = None
+        self._archive: records.Archive | None = None
         self._published = ""
 
-    def fetch(self, competition: Competition, raw: Path) -> None:
-        """Unpack the competition's zip into `raw`. Raises UsageError without credentials, a KaggleError without zip."""
-        self._archive = self.archive(competition.id)
-        self._published = competition.checksums.get("zip", "")
-        if not zipfile.is_zipfile(self._archive.path):
-            raise PreparationError(
-                f"{self._archive.path} is no zip archive; remove it and run the same command again to download it"
-            )
-        unzip(self._archive.path, raw)
-
-    def archive(self, competition_id: str) -> Archive:
-        """The competition's zip, downloaded if it is not there."""
-        path = self.data_dir / competition_id / f"{competition_id}.zip"
+    def obtain(self, competition: Competition) -> None:
+        """Bring the zip here if it is not. Raises UsageError without credentials, a KaggleError without zip."""
+        path = self._zip(competition)
         if path.is_file():
-            return describe(path)
-        with Client() as client, _Shown(f"{competition_id}: downloading from Kaggle") as shown:
-            return download(client, competition_id, path, on_progress=shown)
+            self._archive = records.describe(path)
+        else:
+            with Client() as client, _Shown(f"{competition.id}: downloading from Kaggle") as shown:
+                self._archive = download(client, competition.id, path, on_progress=shown, recorded=True)
+        self._published = competition.checksums.get("zip", "")
+        if not zipfile.is_zipfile(path):
+            raise PreparationError(f"{path} is no zip archive; remove it and run the same command again to download it")
+
+    def discard(self, competition: Competition) -> int:
+        """Remove the zip if it was downloaded here; returns the number of bytes freed."""
+        return records.remove(self._zip(competition))
+
+    def origin(self, competition: Competition) -> str:
+        """The zip with its size and the time of its last byte."""
+        found = self._obtained(competition)
+        return f"{found.path.name} {found.size} {found.path.stat().st_mtime_ns}"
+
+    def fetch(self, competition: Competition, raw: Path) -> None:
+        """Unpack the zip into `raw`."""
+        unzip(self._obtained(competition).path, raw)
 
     def describe(self) -> dict[str, object]:
         """The zip: its md5 and whether that is the published one (if one is), its size and time."""
@@ -54,6 +62,15 @@ class Kaggle:
         if self._published:
             facts["is_published"] = archive.md5 == self._published
         return {"source": self.name, "zip": facts}
+
+    def _zip(self, competition: Competition) -> Path:
+        return self.data_dir / competition.id / f"{competition.id}.zip"
+
+    def _obtained(self, competition: Competition) -> records.Archive:
+        if self._archive is None or not self._archive.path.is_file():
+            self.obtain(competition)
+        assert self._archive is not None
+        return self._archive
 
 
 class _Shown(ExitStack):
