@@ -1,6 +1,7 @@
 """The calls and their errors, against the server that stands in for Kaggle."""
 
 import io
+import pickle
 import socket
 import ssl
 import threading
@@ -23,6 +24,7 @@ from mlebench.preparation.kaggle.errors import (
     KaggleError,
     NotFound,
     NotJoinable,
+    PhoneNotVerified,
     RateLimited,
     RulesNotAccepted,
     Unreachable,
@@ -104,7 +106,7 @@ def test_leaderboard(client, held, kaggle):
     list(client.leaderboard("titanic", public=True))
     assert [r.body["overridePublic"] for r in kaggle.calls("GetLeaderboard")] == [False, False, True, True]
     with zipfile.ZipFile(io.BytesIO(client.leaderboard_zip("titanic"))) as opened:
-        assert opened.read("titanic.csv").splitlines()[1] == b"1,1,team 0,0.999"
+        assert opened.read("titanic.csv").splitlines()[1] == b"1,1,team 0,2023-01-01 10:00:00,0.999,2,member1"
 
 
 def test_pages(client, held):
@@ -152,9 +154,42 @@ def test_rules_that_are_not_accepted(client, held):
 
 def test_what_kaggle_says_of_an_unusual_refusal_is_passed_on(client, held, kaggle):
     held.has_entered = False
-    kaggle.fail("DownloadDataFiles", Fault.answer(403, "Please verify your phone number."))
-    with pytest.raises(RulesNotAccepted, match=r"verify your phone number\."):
+    kaggle.fail("DownloadDataFiles", Fault.answer(403, "Please solve a riddle."))
+    with pytest.raises(RulesNotAccepted, match=r"solve a riddle\."):
         client.locate("titanic")
+
+
+def test_a_phone_number_that_is_not_verified(client, held, kaggle):
+    kaggle.fail("DownloadDataFiles", Fault.answer(403, "Please verify your phone number."))
+    with pytest.raises(PhoneNotVerified, match=r"kaggle\.com/settings") as error:
+        client.locate("titanic")
+    assert error.value.page == "https://www.kaggle.com/settings"
+
+
+def test_errors_travel_between_processes(client, held):
+    held.has_entered = False
+    with pytest.raises(RulesNotAccepted) as error:
+        client.locate("titanic")
+    there = pickle.loads(pickle.dumps(error.value))
+    assert (str(there), there.page, there.reason) == (str(error.value), error.value.page, error.value.reason)
+
+
+def test_a_name_that_is_confirmed_by_a_call(client, kaggle, held):
+    assert client.confirmed_username() == "ann"
+    with Client(kaggle.legacy_credentials, kaggle.url) as legacy:
+        assert legacy.confirmed_username() == "ann"
+    assert len(kaggle.calls("ListCompetitions")) == 1
+    with Client(Credentials("a file", "wrong", "ann"), kaggle.url) as stranger, pytest.raises(BadCredentials):
+        stranger.confirmed_username()
+
+
+def test_size_by_one_byte(client, kaggle, held):
+    address = client.locate("titanic")
+    assert client.size(address) == len(held.archive)
+    assert kaggle.served == 1
+    kaggle.fail("storage", Fault(no_ranges=True), Fault.answer(403))
+    assert client.size(address) == len(held.archive)
+    assert client.size(address) is None
 
 
 @pytest.mark.parametrize(("has_entered", "expected"), [(False, RulesNotAccepted), (True, NotJoinable)])

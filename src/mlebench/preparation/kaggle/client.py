@@ -24,6 +24,7 @@ from mlebench.preparation.kaggle.errors import (
     KaggleError,
     NotFound,
     NotJoinable,
+    PhoneNotVerified,
     RateLimited,
     RulesNotAccepted,
     Transient,
@@ -114,7 +115,8 @@ class Client:
     """Kaggle's API as one user. A context manager; without credentials given, those of the environment are used.
 
     Calls are repeated while failures may pass (no connection, HTTP 429 and 5xx). Each raises BadCredentials,
-    RulesNotAccepted, NotJoinable, NotFound, RateLimited, Unreachable, or another KaggleError.
+    RulesNotAccepted, PhoneNotVerified, NotJoinable, NotFound, RateLimited, Unreachable, or another KaggleError.
+    Threads may share one.
     """
 
     def __init__(
@@ -127,7 +129,8 @@ class Client:
         self.credentials = credentials or find_credentials()
         self.url = (url or os.environ.get(URL_VARIABLE) or API_URL).rstrip("/")
         self._patience = patience or Patience()
-        self._has_answered = False
+        self.has_answered = False  # a server that has never answered is not insisted on
+        self.refusals = 0  # how often it asked for fewer requests
         self._http = httpx.Client(headers={"User-Agent": f"mlebench/{__version__}"}, timeout=timeout)
 
     def __enter__(self) -> Client:
@@ -144,7 +147,7 @@ class Client:
     def patience(self) -> Patience:
         """How long to go on after failures: not long with a server that has never answered."""
         few = min(self._patience.tries, FIRST_TRIES)
-        return self._patience if self._has_answered else replace(self._patience, tries=few)
+        return self._patience if self.has_answered else replace(self._patience, tries=few)
 
     def username(self) -> str:
         """The user's name: who the access token belongs to, as the server says, or whose legacy key it is."""
@@ -154,6 +157,12 @@ class Client:
         if not answer.get("active"):
             raise self._bad_credentials()
         return _text(answer, "username")
+
+    def confirmed_username(self) -> str:
+        """The same, but never without a call: a legacy key says of itself whose it is, right or wrong."""
+        if self.credentials.username:
+            next(self.competitions(entered=True), None)
+        return self.username()
 
     def competition(self, competition: str) -> CompetitionFacts:
         """The facts about one competition."""
@@ -226,6 +235,16 @@ class Client:
             )
         return urljoin(str(response.request.url), location)
 
+    def size(self, url: str) -> int | None:
+        """The bytes of what `locate` found, by asking for the first one; None if the storage server does not tell.
+
+        Tries once.
+        """
+        with self.open(url, {"Range": "bytes=0-0"}) as response:
+            told = response.headers.get("content-range", "").rpartition("/")[2]
+            told = told if response.status_code == 206 else response.headers.get("content-length", "")
+            return int(told) if response.is_success and told.isdecimal() else None
+
     @contextmanager
     def open(self, url: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
         """A response of the storage server, its body unread. Tries once; sends no credentials.
@@ -271,13 +290,14 @@ class Client:
                 return attempt()
             except Transient as error:
                 failures += 1
+                self.refusals += isinstance(error, RateLimited)
                 self.patience.wait(error, failures)
 
     def _try(self, service: str, method: str, competition: str, fields: Mapping[str, Any]) -> httpx.Response:
         headers = {"Authorization": self.credentials.authorization}
         with _transport_errors(self.url):
             response = self._http.post(f"{self.url}/{service}/{method}", json=dict(fields), headers=headers)
-        self._has_answered = True
+        self.has_answered = True
         _raise_transient(response, "Kaggle")
         status, told = _refusal(response)
         if status < 400:
@@ -297,16 +317,18 @@ class Client:
     def _why_forbidden(self, competition: str, told: str, method: str) -> Exception:
         """A 403 has several reasons; if the answer doesn't tell them apart, the competition's facts do."""
         words = told.lower()
+        if "phone" in words:
+            return PhoneNotVerified.of(competition, told)
         if "rules" in words and "accept" in words:
-            return RulesNotAccepted(competition)
+            return RulesNotAccepted.of(competition)
         if any(word in words for word in _CLOSED_WORDS):
-            return NotJoinable(competition, told)
+            return NotJoinable.of(competition, told)
         if method == "GetCompetition":
             return KaggleError(
                 f"{competition}: Kaggle refuses to show it to you (HTTP 403{': ' + told if told else ''})"
             )
         facts = self.competition(competition)
-        return NotJoinable(competition, told) if facts.has_entered else RulesNotAccepted(competition, told)
+        return NotJoinable.of(competition, told) if facts.has_entered else RulesNotAccepted.of(competition, told)
 
     def _bad_credentials(self) -> BadCredentials:
         kind = "legacy key" if self.credentials.username else "access token"
