@@ -6,10 +6,13 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlebench.competition import REVISIONS, Competition
 from mlebench.errors import NotPreparedError
+
+if TYPE_CHECKING:
+    from mlebench.leaderboard import Leaderboard
 
 
 def default_data_dir() -> Path:
@@ -87,6 +90,24 @@ class Dataset:
     def manifest_path(self) -> Path:
         """Written last: its existence means that the data are whole."""
         return self.prepared / "manifest.json"
+
+    @property
+    def leaderboard_path(self) -> Path:
+        """The whole private leaderboard, if it was fetched: a row for each team, best first, in a column `score`."""
+        return self.home / "leaderboard.csv"
+
+    @property
+    def leaderboard(self) -> Leaderboard | None:
+        """The human leaderboard: published thresholds, and exact ranks if the whole of it was fetched; None without.
+
+        Raises UsageError if the fetched file is damaged.
+        """
+        published = self.competition.leaderboard
+        if not self.leaderboard_path.is_file():
+            return published
+        from mlebench.leaderboard import with_ranks_of
+
+        return with_ranks_of(self.leaderboard_path, published, not self.competition.metric.higher_is_better)
 
     @property
     def is_prepared(self) -> bool:

@@ -17,6 +17,7 @@ from mlebench import catalog
 from mlebench.competition import Competition
 from mlebench.dataset import Dataset
 from mlebench.errors import CompetitionError, InvalidSubmission, MlebenchError, UsageError
+from mlebench.leaderboard import Leaderboard
 from mlebench.submission import Problem, Validation
 
 if TYPE_CHECKING:
@@ -48,10 +49,12 @@ class GradeReport:
     edition: str = "v1"
     source: str = ""  # kaggle, local or synthetic; a synthetic score says nothing about humans
     reason: str = ""  # why the submission is not valid
-    rank: int | None = None  # estimated place among the humans
-    percentile: float | None = None  # estimated share of the humans it is at least as good as
+    rank: int | None = None  # place among the humans
+    percentile: float | None = None  # share of the humans it is at least as good as
     num_teams: int | None = None
     normalized_score: float | None = None  # 0 for the sample submission, 1 for the gold threshold
+    rank_kind: str | None = None  # "exact" if the score of every team is known, else "estimated"
+    leaderboard_md5: str = ""  # of the file with the score of every team, if there was one
 
     @property
     def medal(self) -> str | None:
@@ -133,6 +136,7 @@ def grade(path: Path | None, dataset: Dataset) -> GradeReport:
         source=manifest["source"],
         reason=reason,
         sample_score=manifest.get("sample_score"),
+        board=dataset.leaderboard,
     )
 
 
@@ -145,9 +149,10 @@ def make_report(
     source: str,
     reason: str = "",
     sample_score: float | None = None,
+    board: Leaderboard | None = None,
 ) -> GradeReport:
-    """Place `score` (rounded, None if there is none) among the humans."""
-    board = competition.leaderboard
+    """Place `score` (rounded, None if there is none) among the humans of `board`, else of the published leaderboard."""
+    board = board or competition.leaderboard
     medal = board.medal(score) if board and score is not None else None
     return GradeReport(
         competition_id=competition.id,
@@ -173,6 +178,8 @@ def make_report(
         percentile=board.percentile(score) if board and score is not None else None,
         num_teams=board.teams if board else None,
         normalized_score=_normalized(score, sample_score, board.gold if board else None),
+        rank_kind=("exact" if board.is_exact else "estimated") if board and score is not None else None,
+        leaderboard_md5=board.md5 if board else "",
     )
 
 

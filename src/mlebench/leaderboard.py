@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
 import json
+import math
 from bisect import bisect_left
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from mlebench.errors import UsageError
+
 MEDALS = ("gold", "silver", "bronze")
+THRESHOLDS = (*MEDALS, "median")
+FIGURES = ("teams", *THRESHOLDS)
 _FILE = Path(__file__).parent / "leaderboards.jsonl"
 
 
@@ -43,6 +51,12 @@ class Leaderboard:
     median: float
     ranks: tuple[int, ...]
     scores: tuple[float, ...]
+    md5: str = ""  # of the file with a row for each team, if it comes from one
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the score of every team is known, so that no rank is estimated."""
+        return len(self.ranks) == self.teams
 
     def medal(self, score: float) -> str | None:
         """The medal that `score` earns: it is at least as good as the threshold; None if there is none."""
@@ -56,13 +70,15 @@ class Leaderboard:
         return score < other if self.lower_is_better else score > other
 
     def rank(self, score: float) -> int:
-        """The estimated place of `score` among the humans: one more than the number of better teams.
+        """The place of `score` among the humans: one more than the number of better teams.
 
-        Exact at known ranks, linear between them; teams + 1 if it is worse than the last.
+        Exact at known ranks, estimated as linear between them; teams + 1 if it is worse than the last.
         """
         ranks, ascending = self._known_ascending
         value = score if self.lower_is_better else -score
         place = bisect_left(ascending, value)
+        if self.is_exact:
+            return place + 1
         if place == len(ranks):
             return self.teams + 1
         if place == 0:
@@ -73,7 +89,7 @@ class Leaderboard:
         return first + max(1, round(share * (last - first)))
 
     def percentile(self, score: float) -> float:
-        """Estimated share of the teams, 0 to 1, that `score` is at least as good as."""
+        """Share of the teams, 0 to 1, that `score` is at least as good as; estimated if ranks are."""
         return (self.teams + 1 - self.rank(score)) / self.teams
 
     def expanded(self) -> list[float]:
@@ -112,7 +128,7 @@ def _mirrored(score: float, median: float) -> float:
     return short if (score + short) / 2 == median else exact
 
 
-def leaderboard_of_scores(scores: list[float], lower_is_better: bool) -> Leaderboard:
+def leaderboard_of_scores(scores: Sequence[float], lower_is_better: bool, md5: str = "") -> Leaderboard:
     """A leaderboard from the score of every team, in any order."""
     ordered = sorted(scores, reverse=not lower_is_better)
     positions = medal_positions(len(ordered))
@@ -124,6 +140,7 @@ def leaderboard_of_scores(scores: list[float], lower_is_better: bool) -> Leaderb
         median=median,
         ranks=tuple(range(1, len(ordered) + 1)),
         scores=tuple(ordered),
+        md5=md5,
         **{name: ordered[position - 1] for name, position in positions.items()},
     )
 
@@ -135,13 +152,65 @@ def find_leaderboard(competition_id: str, folder: Path, lower_is_better: bool) -
         from mlebench.tables import read_csv
 
         scores = read_csv(own)["score"].dropna().tolist()
-        return leaderboard_of_scores(scores, lower_is_better) if scores else None
+        return leaderboard_of_scores(scores, lower_is_better, _md5(own.read_bytes())) if scores else None
     facts = _built_in().get(competition_id)
     if facts is None:
         return None
     points = facts["points"]
-    thresholds = {key: facts[key] for key in ("teams", "lower_is_better", "gold", "silver", "bronze", "median")}
+    thresholds = {key: facts[key] for key in ("lower_is_better", *FIGURES)}
     return Leaderboard(**thresholds, ranks=tuple(points[::2]), scores=tuple(points[1::2]))
+
+
+def with_ranks_of(path: Path, published: Leaderboard | None, lower_is_better: bool) -> Leaderboard:
+    """The leaderboard with the score of every team from the file `path`, so that ranks are exact.
+
+    Thresholds stay the `published` ones, to which results are compared, even where the file has others: Kaggle
+    removes teams now and then. Raises UsageError if the file is none with a column `score`.
+    """
+    facts = path.stat()
+    lower = published.lower_is_better if published else lower_is_better
+    found = _read_whole(path, facts.st_mtime_ns, facts.st_size, lower)
+    return replace(found, **{name: getattr(published, name) for name in THRESHOLDS}) if published else found
+
+
+def differences(published: Leaderboard, scores: Sequence[float]) -> dict[str, tuple[float, float]]:
+    """What `scores` of all teams give otherwise than published: teams, gold, silver, bronze, median.
+
+    Each as published and as found; what agrees in the five decimals of a result is no difference.
+    """
+    found = leaderboard_of_scores(scores, published.lower_is_better)
+    pairs = {name: (getattr(published, name), getattr(found, name)) for name in FIGURES}
+    return {name: pair for name, pair in pairs.items() if not are_alike(*pair)}
+
+
+def are_alike(score: float, other: float) -> bool:
+    """Whether two scores are the same, one perhaps with more digits.
+
+    >>> are_alike(0.82066, 0.8206557), are_alike(0.82066, 0.82067)
+    (True, False)
+    """
+    return score == other or math.isclose(score, other, rel_tol=1e-9, abs_tol=0.5000001e-5)
+
+
+@lru_cache(maxsize=256)
+def _read_whole(path: Path, modified: int, size: int, lower_is_better: bool) -> Leaderboard:
+    """The leaderboard in a file; read again when its time or size is another."""
+    del modified, size
+    way_out = "remove it, or fetch it again: mlebench leaderboard ID --fetch --force"
+    content = path.read_bytes()
+    try:
+        lines = content.decode().splitlines()
+        scores = [float(row["score"]) for row in csv.DictReader(lines) if row["score"]]
+    except (KeyError, ValueError, csv.Error) as error:
+        reason = "it has no column score" if isinstance(error, KeyError) else error
+        raise UsageError(f"{path} is no leaderboard: {reason}; {way_out}") from error
+    if not scores or any(map(math.isnan, scores)):
+        raise UsageError(f"{path} is no leaderboard: a score is missing, or all are; {way_out}")
+    return leaderboard_of_scores(scores, lower_is_better, _md5(content))
+
+
+def _md5(content: bytes) -> str:
+    return hashlib.md5(content, usedforsecurity=False).hexdigest()
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mlebench._v1.leaderboards import leaderboard_file
+from mlebench._v1.leaderboards import leaderboard_files
 from mlebench._v1.registry import Competition, Prepare
 from mlebench._v1.utils import is_empty, read_csv
 from mlebench.competition import Competition as CoreCompetition
@@ -106,10 +106,10 @@ def get_leaderboard(competition: Competition) -> pd.DataFrame:
 
 def ensure_leaderboard_exists(competition: Competition, force: bool = False) -> Path:
     """The path of the leaderboard file, written (again, with `force`) if it is missing."""
-    if force and competition.leaderboard == leaderboard_file(competition._dataset.competition):
+    if force and competition.leaderboard in leaderboard_files(competition._dataset):
         competition.leaderboard.unlink(missing_ok=True)
     if not competition.leaderboard.is_file():
-        leaderboard_file(competition._dataset.competition)
+        leaderboard_files(competition._dataset)
     return competition.leaderboard
 
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mlebench._v1.data import is_dataset_prepared, not_prepared
+from mlebench._v1.data import get_checksum, is_dataset_prepared, not_prepared
 from mlebench._v1.grader import GradeFrames, sample_for, score_against, validate_against
-from mlebench._v1.leaderboards import board_of_rows, leaderboard_file, rank_score
+from mlebench._v1.leaderboards import board_of_rows, leaderboard_files, rank_score
 from mlebench._v1.registry import Competition, Registry
 from mlebench._v1.registry import registry as default_registry
 from mlebench._v1.utils import get_timestamp, load_answers, read_csv, read_jsonl
@@ -47,6 +47,7 @@ def grade_csv(path_to_submission: Path, competition: Competition) -> GradeReport
         source=manifest.get("source", ""),
         reason=reason,
         sample_score=manifest.get("sample_score"),
+        board=competition._dataset.leaderboard,
     )
     return _ranked_by_own_leaderboard(report, competition)
 
@@ -146,7 +147,7 @@ def _manifest(competition: Competition) -> dict[str, Any]:
 
 def _ranked_by_own_leaderboard(report: GradeReport, competition: Competition) -> GradeReport:
     """The report as it is, or by the leaderboard file that this copy of a competition names instead of its own."""
-    if competition.leaderboard == leaderboard_file(competition._dataset.competition):
+    if competition.leaderboard in leaderboard_files(competition._dataset):
         return report
     board = board_of_rows(read_csv(competition.leaderboard))
     score = report.score
@@ -159,4 +160,6 @@ def _ranked_by_own_leaderboard(report: GradeReport, competition: Competition) ->
         percentile=None if score is None else board.percentile(score),
         num_teams=board.teams,
         normalized_score=None,
+        rank_kind=None if score is None else "exact",
+        leaderboard_md5=get_checksum(competition.leaderboard),
     )

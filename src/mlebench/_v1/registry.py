@@ -9,7 +9,7 @@ from pathlib import Path
 from mlebench import catalog
 from mlebench._v1.cache import cached_file
 from mlebench._v1.grader import GradeFrames, Grader
-from mlebench._v1.leaderboards import leaderboard_file
+from mlebench._v1.leaderboards import leaderboard_of
 from mlebench.competition import Competition as CoreCompetition
 from mlebench.competition import PrepareFunction
 from mlebench.dataset import Dataset, default_data_dir
@@ -108,7 +108,7 @@ def _adapted(dataset: Dataset) -> Competition:
         private_dir=dataset.private,
         raw_dir=dataset.raw,
         checksums=_checksums_file(core),
-        leaderboard=leaderboard_file(core),
+        leaderboard=leaderboard_of(dataset),
         _dataset=dataset,
     )
 

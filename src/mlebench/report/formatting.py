@@ -114,15 +114,16 @@ def size(count: float | None) -> str:
     return f"{count:,.1f} TiB"
 
 
-def place(rank: int | None, teams: int | None) -> str:
-    """An estimated place among the humans.
+def place(rank: int | None, teams: int | None, kind: str | None = None) -> str:
+    """A place among the humans; one that is estimated is marked.
 
-    >>> place(123, 2288), place(2289, 2288), place(None, None)
-    ('~123 of 2,288', 'below all 2,288', '–')
+    >>> place(123, 2288), place(123, 2288, "exact"), place(2289, 2288), place(None, None)
+    ('~123 of 2,288', '123 of 2,288', 'below all 2,288', '–')
     """
     if rank is None or teams is None:
         return NOTHING
-    return f"below all {teams:,}" if rank > teams else f"~{rank:,} of {teams:,}"
+    mark = "" if kind == "exact" else "~"
+    return f"below all {teams:,}" if rank > teams else f"{mark}{rank:,} of {teams:,}"
 
 
 def listed(names: list[str] | tuple[str, ...]) -> str:

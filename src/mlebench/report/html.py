@@ -111,6 +111,7 @@ def disclosure(results: RunResults) -> list[Fact]:
         "hidden validation": formatting.hidden_validation(run.hidden_validation, run.scores_per_hour) or "none",
         "source of the data": ", ".join(sources),
         "data": run.data_dir,
+        "ranks": ", ".join(results.rank_kinds) or "none",
         "seeds": str(run.seeds),
         "started": run.created,
         "versions": ", ".join(f"{name} {version}" for name, version in run.versions.items()),

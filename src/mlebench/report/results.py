@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from mlebench import catalog
 from mlebench.competition import Competition
+from mlebench.dataset import Dataset
 from mlebench.errors import ENDS, MlebenchError
 from mlebench.grading import GradeReport
 from mlebench.leaderboard import Leaderboard
@@ -110,8 +112,14 @@ class RunResults:
         return known.title if known else competition_id
 
     def leaderboard(self, competition_id: str) -> Leaderboard | None:
-        """The human leaderboard, or None."""
+        """The human leaderboard, or None: the fetched one where the grades are by it and it is still there."""
         known = self.catalog.get(competition_id)
+        grade = self._any_grade(competition_id)
+        if known and grade and grade.leaderboard_md5:
+            with suppress(MlebenchError, OSError):
+                found = Dataset(known, Path(self.run.data_dir)).leaderboard
+                if found and found.md5 == grade.leaderboard_md5:
+                    return found
         return known.leaderboard if known else None
 
     def thresholds(self, competition_id: str) -> dict[str, float] | None:
@@ -131,6 +139,12 @@ class RunResults:
             return grade.num_teams
         board = self.leaderboard(competition_id)
         return board.teams if board else None
+
+    @property
+    def rank_kinds(self) -> tuple[str, ...]:
+        """ "estimated", "exact" or both: what ranks are; empty if there are none."""
+        grades = [attempt.grade for attempt in self.attempts if attempt.grade and attempt.grade.rank is not None]
+        return tuple(sorted({grade.rank_kind or "estimated" for grade in grades}))
 
     def has_medals(self, competition_id: str) -> bool:
         """Whether a medal can be earned; True if neither grades nor catalog know."""

@@ -107,7 +107,7 @@ def _cells(attempt: AttemptResult, synthetic: bool) -> list[Text | str]:
         f"{attempt.seed} {MARK}" if synthetic else str(attempt.seed),
         show.score(grade.score) if grade else show.NOTHING,
         Text(outcome, style=_STYLES.get(outcome, "")),
-        show.place(grade.rank, grade.num_teams) if grade else show.NOTHING,
+        show.place(grade.rank, grade.num_teams, grade.rank_kind) if grade else show.NOTHING,
         show.NOTHING if grade is None or grade.percentile is None else show.percent(grade.percentile, sign=False),
         Text(show.clean(attempt.status)),
         show.duration(attempt.seconds),

@@ -123,6 +123,7 @@ def plan_run(
         agent_digest=tree_digest(chosen.folder),
         mlebench_digest=mlebench_digest(),
         manifests={dataset.competition.id: file_sha256(dataset.manifest_path) for dataset in datasets},
+        leaderboards=_fetched_leaderboards(datasets),
         cpus=cpus,
         gpus=gpus,
         snapshot_seconds=snapshot_seconds,
@@ -212,6 +213,12 @@ def _require_prepared(datasets: Sequence[Dataset]) -> None:
             f"{len(missing)} of {len(datasets)} competitions are not prepared in {datasets[0].data_dir}: "
             f'"mlebench prepare {ids}"{more} does it'
         )
+
+
+def _fetched_leaderboards(datasets: Sequence[Dataset]) -> dict[str, str]:
+    """The MD5 of each leaderboard that was fetched: by those, ranks are exact."""
+    there = [dataset for dataset in datasets if dataset.leaderboard_path.is_file()]
+    return {dataset.competition.id: board.md5 for dataset in there if (board := dataset.leaderboard)}
 
 
 def stop_path(run: Path) -> Path:

@@ -61,6 +61,7 @@ class RunConfig:
     agent_digest: str = ""
     mlebench_digest: str = ""
     manifests: dict[str, str] = field(default_factory=dict)  # competition -> SHA-256 of its data's manifest
+    leaderboards: dict[str, str] = field(default_factory=dict)  # competition -> MD5 of the fetched leaderboard
     cpus: int | None = None  # of an attempt; None is all
     gpus: int = 0  # of an attempt
     snapshot_seconds: float | None = None

@@ -33,6 +33,7 @@ LIMITS = {"seconds": "time_limit_seconds", **{name: name for name in ("memory_by
 OVERTIME_SECONDS = 120  # for the grace after SIGTERM, and for ending a sandbox on a busy machine
 CLOCK = timedelta(seconds=1)  # times are rounded, some to seconds
 NOT_COMPARED = {"created_at", "submission_path", "reason"}  # of two gradings: time, and places on this machine
+OF_THE_LEADERBOARD = {"rank", "percentile", "num_teams", "rank_kind", "leaderboard_md5"}  # that was fetched, or was not
 
 
 @dataclass(frozen=True)
@@ -545,9 +546,23 @@ def _regrade_one(result: Verification, attempt: _Tried, name: str, dataset: Data
     except MlebenchError as error:
         result.problem("grades", where, f"can't be graded again: {error}")
         return
-    for key in sorted(after.keys() - NOT_COMPARED):
+    compared = after.keys() - NOT_COMPARED
+    if before.get("leaderboard_md5", "") != after["leaderboard_md5"]:
+        compared -= OF_THE_LEADERBOARD
+        result.warn("grades", where, *_other_leaderboard(before, after, dataset))
+    elif "rank_kind" not in before:  # of an earlier version
+        compared -= {"rank_kind", "leaderboard_md5"}
+    for key in sorted(compared):
         if before.get(key) != after[key]:
             result.problem("grades", where, f"another {key} when graded again", after[key], before.get(key))
+
+
+def _other_leaderboard(before: Mapping[str, Any], after: Mapping[str, Any], dataset: Dataset) -> tuple[str, str, str]:
+    """What there is to say of ranks that were taken from another leaderboard; medals don't depend on it."""
+    message = "rank and percentile were not compared, as they are of another fetched leaderboard (by its MD5)"
+    if not after["leaderboard_md5"]:
+        message += f"; mlebench leaderboard {dataset.competition.id} --fetch gets one"
+    return message, after["leaderboard_md5"] or "none", before.get("leaderboard_md5") or "none"
 
 
 def _listed(names: Sequence[str]) -> str:
