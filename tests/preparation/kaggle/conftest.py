@@ -1,28 +1,10 @@
 """The server that stands in for Kaggle, and a client of it."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from mlebench.preparation.kaggle.client import Client
 from mlebench.preparation.kaggle.patience import Patience
-
-
-def _load(name, folder):
-    """The package in `folder`, importable under `name` from here on: the folder of tests is not on the path."""
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(
-            name, folder / "__init__.py", submodule_search_locations=[str(folder)]
-        )
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-_load("kaggle_stand_in", Path(__file__).parents[2] / "kaggle_stand_in")
 
 
 @pytest.fixture(autouse=True)

@@ -118,7 +118,7 @@ def test_a_server_that_always_cuts_is_given_up_and_what_came_is_kept(get, held, 
         get()
     assert target.with_name("titanic.zip.part").read_bytes() == held.archive[:1000]
     assert not target.exists()
-    kaggle._faults.clear()
+    kaggle.recover()
     get()
     assert target.read_bytes() == held.archive
     assert kaggle.served == len(held.archive)
