@@ -1,11 +1,18 @@
 """Each check of a competition fails on one that lacks what it is for."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from mlebench import catalog
-from mlebench.checks import COMPETITION_CHECKS, Twin, check_competition, run_check
+from mlebench.checks import (
+    COMPETITION_CHECKS,
+    Twin,
+    check_competition,
+    preparing_twice_gives_the_same_bytes,
+    run_check,
+)
 from mlebench.competition import load_competition
 from mlebench.dataset import Dataset
 from mlebench.errors import CompetitionError, UsageError
@@ -100,6 +107,26 @@ def test_each_check_fails_where_it_should(check, competition, tmp_path):
     result = run_check(check, broken, twin(broken, tmp_path))
     assert result.status == "failed", check.__name__
     assert result.reason
+
+
+@pytest.mark.parametrize(
+    ("needs", "status", "told"),
+    [
+        ((), "passed", ""),
+        (("readings.csv",), "passed", ""),
+        (("readings.csv", "photos/"), "failed", "needs photos/, which the twin lacks"),
+        (("notes.txt",), "failed", "the raw file readings.csv is missing"),
+    ],
+)
+def test_what_is_said_of_raw_files_is_checked(competition, tmp_path, needs, status, told):
+    made = competition(
+        "synthetic.py",
+        'write_csv(readings, raw / "readings.csv")',
+        'write_csv(readings, raw / "readings.csv")\n    (raw / "notes.txt").write_text("Ask Ann.")',
+    )
+    found = run_check(preparing_twice_gives_the_same_bytes, replace(made, raw_files=needs), twin(made, tmp_path))
+    assert found.status == status
+    assert told in found.reason
 
 
 def test_an_invalid_sample_submission_stops_the_preparation(competition):

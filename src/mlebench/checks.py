@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mlebench.competition import Competition
+from mlebench.competition import Competition, covers
 from mlebench.dataset import Dataset
 from mlebench.errors import MlebenchError
 from mlebench.grading import grade, score_submission, validate_submission
 from mlebench.preparation.engine import prepare
+from mlebench.preparation.files import walk
 from mlebench.preparation.sources import Synthetic
 from mlebench.submission import Validation, read_sample, reading_options
 from mlebench.tables import read_csv, write_csv
@@ -268,9 +269,9 @@ def answers_stay_private(competition: Competition, twin: Twin) -> None:
 
 
 def preparing_twice_gives_the_same_bytes(competition: Competition, twin: Twin) -> None:
-    """Twin and preparation are deterministic."""
+    """Twin and preparation are deterministic, and read no raw file but those that `[raw] needs` lists, if it does."""
     again = Dataset(competition, twin.scratch / "again")
-    prepare(again, Synthetic(), force=True)
+    prepare(again, _OnlyNeeded(), force=True)
     first, second = twin.dataset.manifest()["files"], again.manifest()["files"]
     differ = sorted(path for path in {*first, *second} if first.get(path) != second.get(path))
     _require(not differ, f"another preparation gave other bytes: {', '.join(differ[:5])}")
@@ -297,6 +298,20 @@ COMPETITION_CHECKS: tuple[Check, ...] = (
 
 
 # --- what the checks are made of
+
+
+class _OnlyNeeded(Synthetic):
+    """A twin without the raw files that are not needed."""
+
+    def fetch(self, competition: Competition, raw: Path) -> None:
+        """Make the twin, then remove the others. Raises CheckFailed if a file that is needed is none of its files."""
+        super().fetch(competition, raw)
+        names = {path.relative_to(raw).as_posix() for path in walk(raw)}
+        absent = [need for need in competition.raw_files if not any(covers(need, name) for name in names)]
+        _require(not absent, f"[raw] needs {', '.join(absent)}, which the twin lacks")
+        for name in names if competition.raw_files else ():
+            if not any(covers(need, name) for need in competition.raw_files):
+                (raw / name).unlink()
 
 
 def _sample(competition: Competition, twin: Twin) -> pd.DataFrame:

@@ -94,6 +94,7 @@ class Competition:
     issues: tuple[Issue, ...]
     checksums: Mapping[str, str]  # published md5 by path: "zip", "public/train.csv", …
     exceptions: Mapping[str, str]  # checks that can't be met, with the reason
+    raw_files: tuple[str, ...] = ()  # what `prepare` reads in any edition, folders with "/" at the end; none: all
     _submission: Mapping[str, Any] = field(repr=False, default_factory=dict)
 
     @cached_property
@@ -355,9 +356,26 @@ def _from_facts(folder: Path, facts: Mapping[str, Any], edition: str) -> Competi
         answers_file=files["answers"],
         sample_submission_file=files.get("sample_submission", "sample_submission.csv"),
         gold_submission_file=files.get("gold_submission", files["answers"]),
+        raw_files=_names(facts.get("raw", {}).get("needs", [])),
         synthetic_size=facts.get("synthetic", {}).get("size", 200),
         issues=tuple(Issue(**issue) for issue in facts.get("issues", ())),
         checksums=facts.get("checksums", {}),
         exceptions=facts.get("exceptions", {}),
         _submission=facts["submission"],
     )
+
+
+def covers(need: str, name: str) -> bool:
+    """Whether an entry of `raw_files` stands for the raw file `name`: it is that file, or a folder around it.
+
+    >>> covers("train/", "train/a/1.png"), covers("train.csv", "train.csv.zip")
+    (True, False)
+    """
+    return name.startswith(need) if need.endswith("/") else name == need
+
+
+def _names(names: object) -> tuple[str, ...]:
+    """Names of raw files. Raises TypeError if they are none."""
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise TypeError(f"raw.needs is {names!r}; it is a list of names of raw files")
+    return tuple(names)
