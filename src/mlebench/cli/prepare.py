@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +17,14 @@ from mlebench.cli.options import (
     selected,
     selection_options,
 )
-from mlebench.cli.output import show_json, shown_progress
+from mlebench.cli.output import show_json
 
 if TYPE_CHECKING:
-    from mlebench.dataset import Dataset
+    from mlebench.preparation.pipeline import Plan, Result, Task
+    from mlebench.preparation.sources import Keep
+
+FEW = 8  # competitions that a command names one by one
+_CHOOSING = {"ids", "split_name", "ids_file", "everything", "lite"}
 
 
 @click.command()
@@ -34,8 +40,16 @@ if TYPE_CHECKING:
 )
 @click.option("--rows", type=click.IntRange(min=10), help="About how many labelled examples a synthetic twin has.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of synthetic twins.")
-@click.option("--keep-raw", is_flag=True, help="Keep the raw files (unpacked or linked) beside the prepared ones.")
+@click.option(
+    "--keep",
+    type=click.Choice(["nothing", "zip", "raw"]),
+    help="What stays beside the prepared files: nothing (the default; a zip of your own always stays), the downloaded "
+    "zip, or the raw files, of which prepared ones are links where the file system can.",
+)
+@click.option("--keep-raw", is_flag=True, help="The same as --keep raw.")
 @click.option("--verify/--skip-verification", default=None, help="Recompute all checksums, published ones too.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Preparations at a time. Default: by processors and memory.")
+@click.option("--download-jobs", type=click.IntRange(min=1), default=2, show_default=True, help="Downloads at a time.")
 @click.option("--force", is_flag=True, help="Prepare again what is prepared.")
 @edition_option
 @competitions_option
@@ -50,8 +64,11 @@ def prepare(
     source: str,
     rows: int | None,
     seed: int,
+    keep: Keep | None,
     keep_raw: bool,
     verify: bool | None,
+    jobs: int | None,
+    download_jobs: int,
     force: bool,
     edition: str,
     folders: tuple[Path, ...],
@@ -60,16 +77,21 @@ def prepare(
 ) -> None:
     """Make the public and private files of competitions from raw ones.
 
-    What is prepared already is left alone. A preparation that fails leaves nothing that looks prepared; the
-    others go on, and the exit code is 1.
+    Competitions are prepared while others are downloaded, the smallest first. What is prepared already is left alone,
+    and an interrupted call goes on where it stopped. A preparation that fails leaves nothing that looks prepared; the
+    others go on, and the exit code is 1. Nothing is ever asked: competitions that Kaggle does not give to your account
+    are listed at the end, with the page to open for each.
 
     \b
     Examples:
-        mlebench prepare --lite --source synthetic
+        mlebench prepare --lite
+        mlebench prepare --all --source ~/kaggle-zips
         mlebench prepare -c spaceship-titanic --source ~/Downloads/spaceship-titanic.zip --verify
+        mlebench prepare --split dev --source synthetic
     """
     from mlebench import catalog
     from mlebench.dataset import Dataset, default_data_dir
+    from mlebench.preparation.pipeline import Task
 
     own = catalog.own_folders(folders)
     chosen = list(catalog.competitions(own).values()) if everything else []
@@ -77,79 +99,95 @@ def prepare(
         chosen += catalog.split("lite", own)
     if ids or split_name or ids_file or not chosen:
         chosen += selected(ids, split_name, ids_file, folders)
-    results = []
-    for competition in {c.id: c for c in chosen}.values():
-        dataset = Dataset(competition.in_edition(edition), data_dir or default_data_dir())
-        results.append(_prepare_one(dataset, source, rows, seed, keep_raw, bool(verify), force))
-        if not as_json:
-            _print_result(results[-1])
+    kept: Keep = keep or ("raw" if keep_raw else "nothing")
+    where = data_dir or default_data_dir()
+    tasks = [
+        Task(Dataset(competition.in_edition(edition), where), source, rows, seed, kept, force, bool(verify))
+        for competition in {c.id: c for c in chosen}.values()
+    ]
+    _prepare(tasks, jobs, download_jobs, as_json)
+
+
+def _prepare(tasks: list[Task], jobs: int | None, download_jobs: int, as_json: bool) -> None:
+    from mlebench.cli.progress_display import shown
+    from mlebench.preparation.board import Board
+    from mlebench.preparation.pipeline import Interrupted, prepare_many
+
+    board, interrupted = Board(), False
+    with shown(board) as display:
+        try:
+            results = prepare_many(
+                *(tasks, jobs, download_jobs),
+                on_result=lambda result: None if as_json else _say_result(result, display.say),
+                on_plan=lambda plan: display.say(_plan(plan, tasks), err=True) if plan.to_do else None,
+                board=board,
+            )
+        except Interrupted as stop:
+            results, interrupted = stop.results, True
     if as_json:
-        show_json(results)
-    if any(result["problems"] for result in results):
+        show_json([result.as_dict() for result in results])
+    _say_summary(results, click.get_current_context())
+    if interrupted:
+        raise click.exceptions.Exit(130)
+    if any(result.problems for result in results):
         raise click.exceptions.Exit(1)
 
 
-def _prepare_one(
-    dataset: Dataset, source: str, rows: int | None, seed: int, keep_raw: bool, verify: bool, force: bool
-) -> dict[str, object]:
-    result: dict[str, object] = {"competition": dataset.competition.id, "state": "failed", "problems": []}
-    from mlebench.errors import MlebenchError, UsageError
+def _plan(plan: Plan, tasks: list[Task]) -> str:
+    """What is about to be done, and what it takes."""
+    from mlebench.cli.progress_display import size
 
-    try:
-        done = _prepare(dataset, source, rows, seed, keep_raw, force)
-        result["state"] = "prepared" if done else "already prepared"
-        manifest = dataset.manifest()
-        result |= {
-            "path": str(dataset.prepared),
-            "edition": manifest["edition"],
-            "source": manifest["source"],
-            "files": len(manifest["files"]),
-        }
-        if verify:
-            result |= _verify(dataset)
-    except UsageError:
-        raise
-    except MlebenchError as error:
-        result["problems"] = [str(error)]
-    return result
+    text = f"{plan.to_do} to prepare" + (f", {plan.there} there already" if plan.there else "")
+    text += f", {plan.refused} not given out by Kaggle" if plan.refused else ""
+    if plan.needs is None:
+        return text
+    needs, about = plan.needs, "" if plan.needs.basis == "download" else "about "
+    text += (
+        f": {about}{size(needs.download)} to download; disk: about {size(needs.peak)} at the peak, "
+        f"{size(needs.final)} in the end, {size(plan.free)} free in {tasks[0].dataset.data_dir}"
+    )
+    return text + ("\nThat may not be enough: what does not fit is told and left out" if needs.peak > plan.free else "")
 
 
-def _prepare(dataset: Dataset, source: str, rows: int | None, seed: int, keep_raw: bool, force: bool) -> bool:
-    if dataset.is_prepared and not force and source == "kaggle":
-        return False  # whatever it was made from: nothing else was asked for
-    from mlebench.preparation.sources import find_source, is_prepared_from
-
-    found = find_source(source, rows, seed, dataset.data_dir)
-    if not force and is_prepared_from(dataset, found):
-        return False  # before pandas is imported: asking costs nothing
-    from mlebench.preparation.engine import prepare
-
-    with shown_progress():
-        return prepare(dataset, found, keep="raw" if keep_raw else "nothing", force=force)
+def _say_result(result: Result, say: Callable[..., None]) -> None:
+    path, files = result.facts.get("path"), result.facts.get("files")
+    say(f"{result.competition}: {result.state}" + (f" in {path}" if path else ""))
+    if result.state == "verified":
+        say(f"  {files} files as prepared, {result.facts['published_checksums']} published checksums equal")
+    if result.facts.get("source") == "synthetic":
+        say("  SYNTHETIC data: scores on it say nothing about humans")
+    for problem in result.problems:
+        say(f"  {problem}", err=True)
 
 
-def _verify(dataset: Dataset) -> dict[str, object]:
-    from mlebench.preparation.verification import published_checksums, verify
+def _say_summary(results: list[Result], context: click.Context) -> None:
+    """On standard error: how many are there, what is not and why, and the command that goes on."""
+    from collections import Counter
 
-    with shown_progress():
-        mismatches = verify(dataset)
-    return {
-        "state": "mismatch" if mismatches else "verified",
-        "published_checksums": len(published_checksums(dataset)),
-        "problems": [
-            f"{wrong.path}: expected {wrong.expected or 'nothing'}, found {wrong.found or 'no file'}"
-            for wrong in mismatches
-        ],
-    }
+    missing = [result for result in results if result.problems]
+    if len(results) > 1:
+        counts = Counter(result.state for result in results)
+        click.echo("\n" + ", ".join(f"{count} {state}" for state, count in counts.items()), err=True)
+    refused = [result for result in missing if result.page]
+    if refused and len(results) > 1:
+        click.echo("Kaggle does not give these to your account yet. Open each page, do what it asks:", err=True)
+    for result in refused if len(results) > 1 else []:
+        click.echo(f"  {result.page}  ({result.problems[0]})", err=True)
+    if missing:
+        click.echo(f"To go on: {_command(context, [result.competition for result in missing])}", err=True)
 
 
-def _print_result(result: dict[str, object]) -> None:
-    problems = result["problems"]
-    assert isinstance(problems, list)
-    click.echo(f"{result['competition']}: {result['state']}" + (f" in {result['path']}" if "path" in result else ""))
-    if result["state"] == "verified":
-        click.echo(f"  {result['files']} files as prepared, {result['published_checksums']} published checksums equal")
-    if result.get("source") == "synthetic":
-        click.echo("  SYNTHETIC data: scores on it say nothing about humans")
-    for problem in problems:
-        click.echo(f"  {problem}", err=True)
+def _command(context: click.Context, missing: list[str]) -> str:
+    """The same command for what is missing: what is there needs no --force again."""
+    words = ["mlebench", "prepare"]
+    is_few = len(missing) <= FEW or bool(context.params["force"])
+    for option in context.command.params:
+        name, value = str(option.name), context.params[str(option.name)]
+        if context.get_parameter_source(name) != click.core.ParameterSource.COMMANDLINE or (
+            name in _CHOOSING and is_few
+        ):
+            continue
+        given = max((option.secondary_opts if value is False else option.opts), key=len)
+        for one in value if isinstance(value, tuple) else (value,):
+            words += [given] if isinstance(one, bool) else [given, str(one)]
+    return shlex.join(words + [word for each in missing for word in ("-c", each) if is_few])

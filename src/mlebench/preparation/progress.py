@@ -63,9 +63,7 @@ def step(text: str, total: int, unit: str = "") -> Iterator[Step]:
             display.finish(handle)
 
 
-def in_threads(
-    text: str, function: Callable[[Item], Result], items: Sequence[Item], unit: str = ""
-) -> list[Result]:
+def in_threads(text: str, function: Callable[[Item], Result], items: Sequence[Item], unit: str = "") -> list[Result]:
     """What `function` returns for each item, in order; a step of as many units, worked on by all processors."""
     from concurrent.futures import ThreadPoolExecutor
 

@@ -1,0 +1,526 @@
+"""Many competitions at once: while one is unpacked and prepared, others are downloaded.
+
+Downloads are threads of this process, for they only wait; unpacking, preparing and checksums are a process for each
+competition (see `worker`). One competition goes the same way as eighty.
+
+The smallest download comes first, and of what is there the smallest is prepared first: whatever the speeds, this
+order has the most competitions done at any time, and from the second one on the network and the processors work side
+by side. The price is that the preparation of the last and largest one stands alone at the end.
+
+Nothing begins whose peak on disk does not fit beside what is still promised to those under way; it waits until one of
+them is done and its zip is gone. Only where Kaggle told the size of a download is a competition refused for lack of
+disk: an estimate of ours may make it wait, and a real lack is noticed by whoever writes.
+
+SIGINT and SIGTERM stop it: downloads keep their bytes, processes clean up or are killed, and since each stage is
+atomic the next call goes on from there. A second signal ends everything at once, which loses no more.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from mlebench.dataset import Dataset
+from mlebench.errors import MlebenchError, NotPreparedError, UsageError
+from mlebench.preparation import progress
+from mlebench.preparation.board import Board
+from mlebench.preparation.sizes import Needs, needs
+from mlebench.preparation.sources import Downloading, Keep, Source, find_source, is_prepared_from
+from mlebench.preparation.worker import Died, Worker, facts_of
+
+if TYPE_CHECKING:
+    from mlebench.preparation.kaggle.preflight import Access
+
+DOWNLOAD_JOBS = 2
+MAX_JOBS = 8  # more preparations only wait for the disk
+JOB_BYTES = 8_000_000_000  # of memory, which the largest tables take
+JOB_CPUS = 2
+GRACE_SECONDS = 1.2  # for processes to clean up, once they are told to stop
+_GB = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Task:
+    """One competition to prepare; each may be named once."""
+
+    dataset: Dataset
+    source: str = "kaggle"
+    rows: int | None = None
+    seed: int = 0
+    keep: Keep = "nothing"
+    force: bool = False
+    verify: bool = False
+
+
+@dataclass(frozen=True)
+class Result:
+    """How one competition ended: well if there are no problems."""
+
+    competition: str
+    state: str  # prepared, already prepared, verified, mismatch, failed, stopped
+    problems: tuple[str, ...] = ()
+    facts: dict[str, Any] = field(default_factory=dict)  # path, edition, source, files ... of what is there
+    page: str = ""  # where something can be done about it: Kaggle does not give it to this user
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        told = {"competition": self.competition, "state": self.state, "problems": list(self.problems), **self.facts}
+        return told | ({"page": self.page} if self.page else {})
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is about to be done."""
+
+    there: int  # competitions that are prepared already
+    refused: int  # that Kaggle does not give out
+    to_do: int
+    needs: Needs | None  # of those whose size is known; None if there are none
+    free: int  # bytes, where the data go
+
+
+class Interrupted(MlebenchError):
+    """A signal ended it; in `results` what was under way or waited is "stopped"."""
+
+    exit_code = 130
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        self.results = list(results)
+        super().__init__("interrupted")
+
+
+def default_jobs() -> int:
+    """How many preparations this machine takes at once: by processors and memory."""
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cpus // JOB_CPUS, psutil.virtual_memory().total // JOB_BYTES, MAX_JOBS))
+
+
+def prepare_many(
+    tasks: Sequence[Task],
+    jobs: int | None = None,
+    download_jobs: int = DOWNLOAD_JOBS,
+    on_result: Callable[[Result], None] = lambda _: None,
+    on_plan: Callable[[Plan], None] = lambda _: None,
+    board: Board | None = None,
+) -> list[Result]:
+    """Prepare all of them, `jobs` at a time while `download_jobs` are downloaded; results in the order of the tasks.
+
+    Each result is passed to `on_result` when it is there, in the calling thread. What fails does not hurt the others.
+    Raises Interrupted after SIGINT or SIGTERM, and UsageError at once if nothing can succeed: no credentials for
+    Kaggle or wrong ones, a source that is not there.
+    """
+    return _Pipeline(tasks, jobs or default_jobs(), download_jobs, on_result, on_plan, board or Board()).run()
+
+
+class _Stop(BaseException):
+    """Ends a thread at its next report of progress."""
+
+
+@dataclass(frozen=True)
+class _Stoppable:
+    """A display by which a thread learns that it is to stop."""
+
+    display: progress.Display
+    stopping: threading.Event
+
+    def start(self, text: str, total: int, unit: str) -> int:
+        self._check()
+        return self.display.start(text, total, unit)
+
+    def advance(self, step: int, amount: int) -> None:
+        self._check()
+        self.display.advance(step, amount)
+
+    def finish(self, step: int) -> None:
+        self.display.finish(step)
+
+    def _check(self) -> None:
+        if self.stopping.is_set():
+            raise _Stop
+
+
+@dataclass(eq=False)
+class _Job:
+    """One task on its way."""
+
+    task: Task
+    source: Source
+    stage: str  # download, downloading, prepare, preparing, done
+    is_there: bool = False  # and only to be verified
+    needs: Needs | None = None  # None: nothing is known, or it takes next to nothing
+    is_size_told: bool = False  # by Kaggle or a zip that is here
+    worker: Worker | None = None
+
+    @property
+    def name(self) -> str:
+        return self.task.dataset.competition.id
+
+    @property
+    def size(self) -> int:
+        """What it is sorted by."""
+        return (self.needs.download or self.needs.peak) if self.needs else 0
+
+    @property
+    def peak(self) -> int:
+        """Bytes that it adds to the disk at most."""
+        if self.needs is None:
+            return 0
+        return self.needs.peak - (0 if self.stage in ("download", "downloading") else self.needs.download)
+
+    @property
+    def is_under_way(self) -> bool:
+        return self.stage in ("downloading", "preparing")
+
+
+class _Pipeline:
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        jobs: int,
+        download_jobs: int,
+        on_result: Callable[[Result], None],
+        on_plan: Callable[[Plan], None],
+        board: Board,
+    ) -> None:
+        self._tasks, self._limit, self._download_limit = tasks, jobs, download_jobs
+        self._on_result, self._on_plan, self._board = on_result, on_plan, board
+        self._jobs: list[_Job] = []
+        self._results: dict[str, Result] = {}
+        self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._signals = 0
+        self._access: dict[str, Access] | None = None
+
+    def run(self) -> list[Result]:
+        """All results."""
+        with self._signals_caught():
+            try:
+                self._sort_out()
+                self._ask_for_access()
+                self._say_plan()
+                while any(job.stage != "done" for job in self._jobs):
+                    self._start_what_fits()
+                    self._wait()
+            finally:
+                self._stop_all()
+        return self._in_order()
+
+    def _in_order(self) -> list[Result]:
+        names = [_id(task) for task in self._tasks]
+        return [self._results.get(name) or Result(name, "stopped", ("interrupted",)) for name in names]
+
+    def _wait(self) -> None:
+        """For the next event, and carry it out."""
+        if any(job.stage != "done" for job in self._jobs):
+            self._events.get()()
+
+    # --- before it begins
+
+    def _sort_out(self) -> None:
+        """What is there already, what is to be downloaded, what only to be prepared."""
+        self._board.expect_jobs(self._limit)
+        for task in self._tasks:
+            source = find_source(task.source, task.rows, task.seed, task.dataset.data_dir)
+            self._board.expect(task.dataset.competition.id, None, False)
+            try:
+                is_there = not task.force and _is_there(task, source)
+                facts = facts_of(task.dataset) if is_there else {}
+            except (NotPreparedError, MlebenchError) as error:
+                self._finish(task, Result(_id(task), "failed", (str(error),)))
+                continue
+            if is_there and not task.verify:
+                self._finish(task, Result(_id(task), "already prepared", (), facts))
+            else:
+                self._jobs.append(_job(task, source, is_there))
+
+    def _ask_for_access(self) -> None:
+        """Where Kaggle must be asked for several: which of them it gives out, and how large they are."""
+        to_ask = [job for job in self._jobs if job.stage == "download" and job.task.source == "kaggle"]
+        if len(to_ask) > 1:
+            self._in_thread(partial(self._check, [job.name for job in to_ask]))
+            while self._access is None:
+                self._events.get()()
+            for job in to_ask:
+                self._take_access(job, self._access[job.name])
+        self._jobs = [job for job in self._jobs if job.stage != "done"]
+        for job in self._jobs:
+            self._board.expect(job.name, job.size or None, job.stage == "download")
+
+    def _check(self, ids: list[str]) -> None:
+        from mlebench.preparation.kaggle.client import Client
+        from mlebench.preparation.kaggle.preflight import PATIENCE, check
+
+        try:
+            with (
+                progress.shown_on(_Stoppable(self._board.display(), self._stopping)),
+                Client(patience=PATIENCE) as client,
+            ):
+                found = check(client, ids, sizes=True)
+        except Exception as error:
+            self._events.put(partial(_raise, error))
+        else:
+            self._events.put(partial(setattr, self, "_access", found))
+
+    def _take_access(self, job: _Job, access: Access) -> None:
+        if access.state not in ("open", "unknown"):
+            self._finish(job, Result(job.name, "failed", (access.reason,), page=access.page))
+        elif access.bytes is not None:
+            job.needs, job.is_size_told = _needs(job.task, access.bytes), True
+
+    def _say_plan(self) -> None:
+        states = [result.state for result in self._results.values()]
+        known = [job.needs for job in self._jobs if job.needs]
+        self._on_plan(
+            Plan(
+                there=states.count("already prepared"),
+                refused=sum(bool(result.page) for result in self._results.values()),
+                to_do=len(self._jobs),
+                needs=_together(known, self._limit + self._download_limit) if known else None,
+                free=_free(self._tasks[0].dataset.data_dir) if self._tasks else 0,
+            )
+        )
+
+    # --- what is under way
+
+    def _start_what_fits(self) -> None:
+        for waiting, limit, start in (
+            ("prepare", self._limit, self._start_preparing),
+            ("download", self._download_limit, self._start_downloading),
+        ):
+            under_way = {"prepare": "preparing", "download": "downloading"}[waiting]
+            for job in self._waiting(waiting):
+                if sum(other.stage == under_way for other in self._jobs) < limit and not self._lacking(job):
+                    start(job)
+        self._note_lack_of_disk()
+
+    def _waiting(self, stage: str) -> list[_Job]:
+        return sorted((job for job in self._jobs if job.stage == stage), key=lambda job: job.size)
+
+    def _note_lack_of_disk(self) -> None:
+        """Who waits for disk; if nothing is under way that could free any, waiting is of no use."""
+        lacking = [job for job in self._waiting("prepare") + self._waiting("download") if self._lacking(job)]
+        if lacking and not any(job.is_under_way for job in self._jobs):
+            for job in [job for job in lacking if job.is_size_told]:
+                self._finish(job, Result(job.name, "failed", (self._lack_of_disk(job),)))
+            for job in [job for job in lacking if not job.is_size_told][:1]:
+                (self._start_downloading if job.stage == "download" else self._start_preparing)(job)
+        first = next((job for job in lacking if job.stage in ("download", "prepare")), None)
+        self._board.note(f"{first.name} waits for {_gb(self._lacking(first))} of disk" if first else "")
+
+    def _lacking(self, job: _Job) -> int:
+        """The bytes that the disk lacks for it, beside what is promised to those that have begun."""
+        if job.stage == "prepare" and self._board.downloaded(job.name):
+            return 0  # it was promised all when its download began
+        home = job.task.dataset.data_dir
+        promised = sum(
+            max(0, other.peak - self._board.downloaded(other.name))
+            for other in self._jobs
+            if other is not job and self._has_promise(other) and other.task.dataset.data_dir == home
+        )
+        return max(0, job.peak - (_free(home) - promised)) if job.peak else 0
+
+    def _has_promise(self, job: _Job) -> bool:
+        return job.is_under_way or (job.stage == "prepare" and self._board.downloaded(job.name) > 0)
+
+    def _lack_of_disk(self, job: _Job) -> str:
+        home = job.task.dataset.data_dir
+        return (
+            f"needs {_gb(self._lacking(job))} more disk: about {_gb(job.peak)} at the peak, {home} has "
+            f"{_gb(_free(home))} free; free some or choose another --data-dir, and run it again"
+        )
+
+    def _start_downloading(self, job: _Job) -> None:
+        job.stage = "downloading"
+        self._board.enter(job.name, "downloading")
+        self._in_thread(partial(self._download, job))
+
+    def _download(self, job: _Job) -> None:
+        """In a thread."""
+        try:
+            with progress.shown_on(_Stoppable(self._board.display(job.name), self._stopping)):
+                if job.task.force or not job.task.dataset.is_prepared:  # by another process, meanwhile
+                    assert isinstance(job.source, Downloading)
+                    job.source.obtain(job.task.dataset.competition)
+        except _Stop:
+            return
+        except UsageError as error:  # about credentials: what holds for one holds for all
+            self._events.put(partial(_raise, error))
+        except Exception as error:
+            self._events.put(partial(self._finish, job, _failed(job.name, error)))
+        else:
+            self._events.put(partial(self._downloaded, job))
+
+    def _downloaded(self, job: _Job) -> None:
+        job.stage = "prepare"
+        self._board.enter(job.name, "downloaded")
+
+    def _start_preparing(self, job: _Job) -> None:
+        job.stage = "preparing"
+        self._board.enter(job.name, "preparing")
+        job.worker = Worker(_order(job.task, job.is_there), self._board.display(job.name))
+        self._in_thread(partial(self._follow, job, job.worker))
+
+    def _follow(self, job: _Job, worker: Worker) -> None:
+        """In a thread."""
+        try:
+            result = _result(job.name, worker.run())
+        except Died as death:
+            doing = next((f" while {row.text}" for row in self._board.rows() if row.name == job.name), "")
+            advice = "run it again with fewer --jobs or more memory" if "memory" in death.reason else "run it again"
+            result = Result(job.name, "failed", (f"{death.reason}{doing}; nothing half-made is left: {advice}",))
+        except Exception as error:
+            result = _failed(job.name, error)
+        self._events.put(partial(self._finish, job, result))
+
+    def _finish(self, ended: _Job | Task, result: Result) -> None:
+        if isinstance(ended, _Job):
+            ended.stage = "done"
+        self._results[result.competition] = result
+        self._board.enter(result.competition, "done")
+        self._on_result(result)
+
+    # --- the end
+
+    def _in_thread(self, function: Callable[[], None]) -> None:
+        thread = threading.Thread(target=function, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    @contextmanager
+    def _signals_caught(self) -> Iterator[None]:
+        """Signals become events; only the main thread of a process may do that."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _on_signal(self, *_: object) -> None:
+        self._signals += 1
+        if self._signals == 1:
+            self._events.put(self._interrupt)
+            return
+        for job in self._jobs:
+            if job.worker:
+                job.worker.kill()
+        if sys.stderr.isatty():
+            os.write(2, b"\x1b[?25h\n")  # the display has hidden the cursor
+        os._exit(Interrupted.exit_code)
+
+    def _interrupt(self) -> None:
+        self._stop_all()
+        raise Interrupted(self._in_order())
+
+    def _stop_all(self) -> None:
+        """Tell everybody to stop and wait a moment; threads that wait for a server end with this process."""
+        if self._stopping.is_set():
+            return
+        self._stopping.set()
+        workers = [job.worker for job in self._jobs if job.worker and job.stage != "done"]
+        for worker in workers:
+            worker.terminate()
+        deadline = time.monotonic() + GRACE_SECONDS
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        for worker in workers:
+            worker.kill()
+
+
+def _id(task: Task) -> str:
+    return task.dataset.competition.id
+
+
+def _is_there(task: Task, source: Source) -> bool:
+    """Whatever it was made from, if nothing else than the usual source is asked for."""
+    if task.source == "kaggle":
+        return task.dataset.is_prepared
+    return is_prepared_from(task.dataset, source)
+
+
+def _job(task: Task, source: Source, is_there: bool) -> _Job:
+    archive = task.dataset.home / f"{_id(task)}.zip"
+    if task.source == "kaggle" and not is_there:
+        size = archive.stat().st_size if archive.is_file() else None
+        stage = "download" if size is None else "prepare"
+        return _Job(task, source, stage, needs=_needs(task, size), is_size_told=size is not None)
+    is_to_download = isinstance(source, Downloading) and not is_there
+    return _Job(task, source, "download" if is_to_download else "prepare", is_there)
+
+
+def _needs(task: Task, download_bytes: int | None) -> Needs | None:
+    """None if nothing is known of the size."""
+    usual = needs(task.dataset.competition, None, task.keep)
+    if download_bytes is None:
+        return usual if usual.peak else None
+    if usual.download < 10 * download_bytes:
+        return needs(task.dataset.competition, download_bytes, task.keep)
+    # A small part of what is listed: the listed size is not that of these files.
+    share = download_bytes / usual.download
+    return Needs(download_bytes, int(usual.peak * share), int(usual.final * share), "download")
+
+
+def _together(each: Sequence[Needs], at_once: int) -> Needs:
+    """In the worst order: the largest ones last, when all others are there already."""
+    final = sum(one.final for one in each)
+    on_top = sorted((one.peak - one.final for one in each), reverse=True)[:at_once]
+    basis = "download" if all(one.basis == "download" for one in each) else "estimated"
+    return Needs(sum(one.download for one in each), final + sum(on_top), final, basis)
+
+
+def _order(task: Task, is_there: bool) -> dict[str, Any]:
+    competition = task.dataset.competition
+    return {
+        "folder": str(competition.folder),
+        "edition": competition.edition,
+        "data_dir": str(task.dataset.data_dir),
+        "source": task.source,
+        "rows": task.rows,
+        "seed": task.seed,
+        "keep": task.keep,
+        "force": task.force,
+        "verify": task.verify,
+        "prepare": not is_there,
+    }
+
+
+def _result(name: str, told: dict[str, Any]) -> Result:
+    facts = {key: value for key, value in told.items() if key not in ("state", "problems", "page")}
+    return Result(name, told["state"], tuple(told["problems"]), facts, page=told.get("page", ""))
+
+
+def _failed(name: str, error: Exception) -> Result:
+    message = str(error) if isinstance(error, MlebenchError) else f"{error!r}"
+    return Result(name, "failed", (message,), page=getattr(error, "page", ""))
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def _free(folder: Path) -> int:
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    with suppress(OSError):
+        return shutil.disk_usage(existing).free
+    return 0
+
+
+def _gb(amount: int) -> str:
+    return f"{amount / _GB:,.1f} GB"
