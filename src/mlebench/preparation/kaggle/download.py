@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from filelock import FileLock
 
 from mlebench.errors import PreparationError
 from mlebench.files import write_json
 from mlebench.preparation.kaggle.client import Client
 from mlebench.preparation.kaggle.errors import DamagedDownload, KaggleError, Transient, Unreachable
 from mlebench.preparation.kaggle.records import Archive, archive, describe, write_record
+from mlebench.preparation.locks import held
 
 CHUNK_BYTES = 32 << 20
 MAX_RESTARTS = 3  # of a download whose file changes under way, or arrives damaged
@@ -80,7 +80,7 @@ def download(
     disk is too small.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(target.with_name(f".{target.name}.lock")):
+    with held(target.with_name(f".{target.name}.lock"), f"{competition}: downloading {target.name}"):
         if not target.exists():
             try:
                 return _Download(client, competition, target, file, on_progress, chunk_bytes, recorded).run()
