@@ -59,7 +59,8 @@ def test_rules_that_are_not_accepted(client, titanic):
     titanic.has_entered = False
     (access,) = check(client, ["titanic"]).values()
     assert (access.state, access.page) == ("rules", f"{WEBSITE}/titanic/rules")
-    assert "rules are not accepted" in access.reason
+    assert access.reason == "the rules are not accepted"
+    assert access.advice == "open the page, join and accept the rules"
 
 
 @pytest.mark.parametrize("competition", ON_DATA_TAB)
@@ -67,7 +68,7 @@ def test_two_are_joined_on_their_data_tab(client, kaggle, packed, competition):
     kaggle.add(competition, packed(10), has_entered=False)
     (access,) = check(client, [competition]).values()
     assert (access.state, access.page) == ("rules", f"{WEBSITE}/{competition}/data")
-    assert "its tab Data" in access.reason
+    assert "its tab Data" in access.advice
 
 
 def test_a_closed_one_is_said_to_be_closed_on_the_servers_word_alone(client, kaggle, titanic):

@@ -20,6 +20,7 @@ import httpx
 from mlebench import __version__
 from mlebench.preparation.kaggle.credentials import Credentials, find_credentials
 from mlebench.preparation.kaggle.errors import (
+    SETTINGS,
     BadCredentials,
     KaggleError,
     NotFound,
@@ -130,7 +131,8 @@ class Client:
         self.url = (url or os.environ.get(URL_VARIABLE) or API_URL).rstrip("/")
         self._patience = patience or Patience()
         self.has_answered = False  # a server that has never answered is not insisted on
-        self.refusals = 0  # how often it asked for fewer requests
+        self.calls, self.refusals = 0, 0  # of these, how many it answered by asking for fewer
+        self._username = self.credentials.username
         self._http = httpx.Client(headers={"User-Agent": f"mlebench/{__version__}"}, timeout=timeout)
 
     def __enter__(self) -> Client:
@@ -151,12 +153,12 @@ class Client:
 
     def username(self) -> str:
         """The user's name: who the access token belongs to, as the server says, or whose legacy key it is."""
-        if self.credentials.username:
-            return self.credentials.username
-        answer = self._ask("security.OAuthService", "IntrospectToken", token=self.credentials.secret)
-        if not answer.get("active"):
-            raise self._bad_credentials()
-        return _text(answer, "username")
+        if not self._username:
+            answer = self._ask("security.OAuthService", "IntrospectToken", token=self.credentials.secret)
+            if not answer.get("active"):
+                raise self._bad_credentials()
+            self._username = _text(answer, "username")
+        return self._username
 
     def confirmed_username(self) -> str:
         """The same, but never without a call: a legacy key says of itself whose it is, right or wrong."""
@@ -174,14 +176,14 @@ class Client:
         fields = {"group": f"COMPETITION_LIST_TAB_{tab}", "search": search, "pageSize": PAGE_SIZE}
         return map(_competition, self._pages(_COMPETITIONS, "ListCompetitions", "competitions", **fields))
 
-    def files(self, competition: str) -> list[RemoteFile]:
-        """The files of the competition's data, with their sizes before packing."""
+    def files(self, competition: str, limit: int | None = None) -> list[RemoteFile]:
+        """The files of the competition's data, with their sizes before packing; the first `limit` of them."""
         fields = {"competitionName": competition, "pageSize": PAGE_SIZE}
         return [
             RemoteFile(
                 _text(file, "name") or _text(file, "ref"), _number(file, "totalBytes"), _time(file, "creationDate")
             )
-            for file in self._pages(_COMPETITIONS, "ListDataFiles", "files", competition, **fields)
+            for file in islice(self._pages(_COMPETITIONS, "ListDataFiles", "files", competition, **fields), limit)
         ]
 
     def leaderboard(self, competition: str, *, public: bool = False) -> Iterator[Standing]:
@@ -295,6 +297,7 @@ class Client:
 
     def _try(self, service: str, method: str, competition: str, fields: Mapping[str, Any]) -> httpx.Response:
         headers = {"Authorization": self.credentials.authorization}
+        self.calls += 1
         with _transport_errors(self.url):
             response = self._http.post(f"{self.url}/{service}/{method}", json=dict(fields), headers=headers)
         self.has_answered = True
@@ -311,7 +314,8 @@ class Client:
         if status == 403 and competition:
             return self._why_forbidden(competition, told, method)
         if status == 404:
-            return NotFound(f"{about}: Kaggle knows no such thing (HTTP 404: {told or 'not found'}); is the id right?")
+            reason = f"Kaggle knows no such thing (HTTP 404: {told or 'not found'}); is the id right?"
+            return NotFound(f"{about}: {reason}", reason=reason)
         return KaggleError(f"{about}: Kaggle refused {method} (HTTP {status}{': ' + told if told else ''})")
 
     def _why_forbidden(self, competition: str, told: str, method: str) -> Exception:
@@ -331,10 +335,11 @@ class Client:
         return NotJoinable.of(competition, told) if facts.has_entered else RulesNotAccepted.of(competition, told)
 
     def _bad_credentials(self) -> BadCredentials:
-        kind = "legacy key" if self.credentials.username else "access token"
+        kind, source = self.credentials.kind, self.credentials.source
         return BadCredentials(
-            f"Kaggle does not accept the {kind} from {self.credentials.source} (HTTP 401): it is mistyped, expired or "
-            f"revoked. Create another at https://www.kaggle.com/settings and put it there"
+            f"Kaggle does not accept the {kind} from {source} (HTTP 401): it is mistyped, expired or revoked. Create "
+            f"another at {SETTINGS} (section API) and put it in the place of the old one. Variables go before files, "
+            "and an access token before a legacy key: what is found first is used alone"
         )
 
 

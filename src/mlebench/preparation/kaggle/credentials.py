@@ -12,11 +12,17 @@ from pathlib import Path
 from mlebench.errors import UsageError
 
 NONE_FOUND = (
-    "no Kaggle credentials were found. Create an API token at https://www.kaggle.com/settings (section API) and "
-    "put it into the variable KAGGLE_API_TOKEN or the file ~/.kaggle/access_token; a legacy key works too, as "
-    "KAGGLE_USERNAME with KAGGLE_KEY or as ~/.kaggle/kaggle.json. Without an account: --source FILE.zip takes "
-    "a competition's zip, --source synthetic needs no data at all."
+    "no Kaggle credentials were found. In five steps: (1) make an account at https://www.kaggle.com; (2) verify its "
+    "phone number at https://www.kaggle.com/settings, as some competitions ask for it; (3) create an API token there, "
+    "in the section API; (4) put it into the file ~/.kaggle/access_token or the variable KAGGLE_API_TOKEN (a legacy "
+    "key works too, as ~/.kaggle/kaggle.json or KAGGLE_USERNAME with KAGGLE_KEY); (5) `mlebench doctor --split lite "
+    "--open` opens the pages of the competitions whose rules are still to be accepted. Without an account: --source "
+    "FILE.zip takes a competition's zip, --source synthetic needs no data at all."
 )
+
+
+class NoCredentials(UsageError):
+    """There are none."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,11 @@ class Credentials:
             raise UsageError(f"{self.source} holds no Kaggle token or key: it has blanks or odd characters")
 
     @property
+    def kind(self) -> str:
+        """What it is called at Kaggle."""
+        return "legacy key" if self.username else "access token"
+
+    @property
     def authorization(self) -> str:
         """The value of the header Authorization."""
         if not self.username:
@@ -40,8 +51,9 @@ class Credentials:
 
 
 def find_credentials(environment: Mapping[str, str] | None = None) -> Credentials:
-    """An access token if there is one, else a legacy key. Raises UsageError if there is neither.
+    """An access token if there is one, else a legacy key.
 
+    Raises NoCredentials if there is neither, another UsageError if what there is can't be used.
     In the official client's order: KAGGLE_API_TOKEN (the token or a file with it), ~/.kaggle/access_token, then
     KAGGLE_USERNAME and KAGGLE_KEY, each before what kaggle.json says. That file is in KAGGLE_CONFIG_DIR or, if
     this is not set, in ~/.kaggle or ~/.config/kaggle.
@@ -49,7 +61,7 @@ def find_credentials(environment: Mapping[str, str] | None = None) -> Credential
     variables = os.environ if environment is None else environment
     found = _access_token(variables) or _legacy_key(variables)
     if found is None:
-        raise UsageError(NONE_FOUND)
+        raise NoCredentials(NONE_FOUND)
     return found
 
 

@@ -38,10 +38,10 @@ class RulesNotAccepted(KaggleError):
         page = joining_page(competition)
         return cls(
             f"{competition}: Kaggle gives out the data only to those who have accepted the competition's "
-            f"rules{_quoted(told)}. Open {page}{_which_tab(competition)}, join and accept them, then run the same "
+            f"rules{_quoted(told)}. Open {page}{which_tab(competition)}, join and accept them, then run the same "
             "command again",
             page,
-            f"the rules are not accepted{_quoted(told)}{_which_tab(competition)}",
+            f"the rules are not accepted{_quoted(told)}",
         )
 
 
@@ -108,12 +108,13 @@ def data_page(competition: str) -> str:
     return f"{_home(competition)}/data"
 
 
+def which_tab(competition: str) -> str:
+    """A remark for the two that are joined elsewhere than all others."""
+    return " (joined on its tab Data)" if competition in JOINED_ON_DATA_TAB else ""
+
+
 def _home(competition: str) -> str:
     return f"{WEBSITE}/competitions/{competition}"
-
-
-def _which_tab(competition: str) -> str:
-    return " (this one is joined on its tab Data)" if competition in JOINED_ON_DATA_TAB else ""
 
 
 def _quoted(told: str) -> str:

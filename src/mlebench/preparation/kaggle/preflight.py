@@ -21,6 +21,7 @@ from mlebench.files import write_json
 from mlebench.preparation import progress
 from mlebench.preparation.kaggle.client import Client
 from mlebench.preparation.kaggle.errors import (
+    BY_HAND,
     KaggleError,
     NotFound,
     NotJoinable,
@@ -28,6 +29,7 @@ from mlebench.preparation.kaggle.errors import (
     RateLimited,
     RulesNotAccepted,
     Transient,
+    which_tab,
 )
 from mlebench.preparation.kaggle.patience import Patience
 
@@ -40,22 +42,24 @@ THREADS = 4
 REMEMBERED = timedelta(days=30)
 SAMPLE_BYTES, SAMPLE_SECONDS, LEAST_SAMPLE_BYTES = 8 << 20, 5.0, 1 << 20
 
-_STATES: tuple[tuple[type[KaggleError], State], ...] = (
-    (RulesNotAccepted, "rules"),
-    (PhoneNotVerified, "phone"),
-    (NotJoinable, "closed"),
-    (NotFound, "missing"),
+_STATES: tuple[tuple[type[KaggleError], State, str], ...] = (
+    (RulesNotAccepted, "rules", "open the page, join and accept the rules"),
+    (PhoneNotVerified, "phone", "open the page and verify it: once is enough for all competitions"),
+    (NotJoinable, "closed", f"look at the page, {BY_HAND}"),
+    (NotFound, "missing", "give data of your own: --source PATH"),
+    (KaggleError, "unknown", "run the same command again later"),
 )
 
 
 @dataclass(frozen=True)
 class Access:
-    """Whether Kaggle gives the user a competition's data. Where it does not: why, and the page to open about it."""
+    """Whether Kaggle gives the user a competition's data; where not: why, the page about it, and what to do."""
 
     competition: str
     state: State
     page: str = ""
     reason: str = ""
+    advice: str = ""
     bytes: int | None = None  # of the zip, where that was asked for and told
     remembered: str = ""  # when Kaggle said so, in UTC; empty: now
 
@@ -82,7 +86,7 @@ def check(
     """
     ids = list(dict.fromkeys(ids))
     found: dict[str, Access] = {}
-    with progress.step("asking Kaggle about access", len(ids)) as done:
+    with progress.step("asking Kaggle about access", len(ids), "competitions") as done:
         for access in _answers(client, ids, sizes, fresh):
             found[access.competition] = access
             done()
@@ -91,11 +95,16 @@ def check(
     return {each: found[each] for each in ids}
 
 
+def not_asked(ids: Sequence[str], error: Transient) -> dict[str, Access]:
+    """What is known where Kaggle can't be asked."""
+    return {each: _refused(each, error) for each in ids}
+
+
 def _answers(client: Client, ids: Sequence[str], sizes: bool, fresh: bool) -> Iterator[Access]:
     try:
         memory = Memory(client.url, client.username())
     except Transient as error:
-        yield from (Access(each, "unknown", reason=error.reason) for each in ids)
+        yield from not_asked(ids, error).values()
         return
     except KaggleError:  # this server does not tell names
         memory = Memory(client.url, "")
@@ -150,7 +159,7 @@ class _Asking:
 
     def _ask(self, competition: str) -> Access:
         if self._given_up is not None:
-            return Access(competition, "unknown", reason=self._given_up.reason)
+            return _refused(competition, self._given_up)
         try:
             url = self._client.insist(partial(self._client.locate, competition))
         except KaggleError as error:
@@ -166,14 +175,11 @@ class _Asking:
 
 
 def _refused(competition: str, error: KaggleError) -> Access:
-    return Access(competition, _state(error), error.page, error.reason)
-
-
-def _state(error: KaggleError) -> State:
-    for kind, state in _STATES:
-        if isinstance(error, kind):
-            return state
-    return "unknown"
+    """By the first kind of error that fits."""
+    _, state, advice = next(row for row in _STATES if isinstance(error, row[0]))
+    if state == "rules":
+        advice += which_tab(competition)
+    return Access(competition, state, error.page, error.reason.removeprefix(f"{competition}: "), advice)
 
 
 @dataclass(frozen=True)
