@@ -108,24 +108,33 @@ class Api:
         return Response(self._held[name].board_zip(name), media_type="application/zip")
 
     def _pages(self, body: dict[str, Any]) -> Response:
-        pages = self._held[body["competitionName"]].pages
+        held = self._held[body["competitionName"]]
         wanted = body.get("pageName")
         shown = [
-            {"name": n, "content": c, "mimeType": "text/markdown"} for n, c in pages.items() if wanted in (None, "", n)
+            {"name": n, "content": c, "mimeType": held.page_types.get(n, "text/markdown")}
+            for n, c in held.pages.items()
+            if wanted in (None, "", n)
         ]
         return JSONResponse({"pages": shown})
 
     def _notebooks(self, body: dict[str, Any]) -> Response:
-        notebooks = self._held[body["competition"]].notebooks
-        return page(body, "kernels", [_notebook_facts(ref, votes) for votes, ref in enumerate(notebooks)])
+        held = self._held[body["competition"]]
+        facts = [
+            _notebook_facts(ref, votes) | held.notebook_facts.get(ref, {}) for votes, ref in enumerate(held.notebooks)
+        ]
+        return page(body, "kernels", facts)
 
     def _notebook(self, body: dict[str, Any]) -> Response:
         ref = f"{body['userName']}/{body['kernelSlug']}"
-        code = next((held.notebooks[ref] for held in self._held.values() if ref in held.notebooks), None)
-        if code is None:
-            return error(404, "Not found")
-        blob = {"source": code, "language": "python", "kernelType": "script", "slug": body["kernelSlug"]}
-        return JSONResponse({"metadata": _notebook_facts(ref), "blob": blob})
+        held = next((held for held in self._held.values() if ref in held.notebooks), None)
+        if held is None or ref in held.withheld:
+            return error(held.withheld[ref] if held else 404, "Not found")
+        facts = _notebook_facts(ref) | held.notebook_facts.get(ref, {})
+        blob = {
+            **{"source": held.notebooks[ref], "slug": body["kernelSlug"]},
+            **{"language": facts["language"].lower(), "kernelType": facts["kernelType"]},
+        }
+        return JSONResponse({"metadata": facts, "blob": blob})
 
 
 def asked_of(body: Mapping[str, Any]) -> str:

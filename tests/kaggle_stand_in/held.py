@@ -8,6 +8,7 @@ import shutil
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from .content import Content
 
@@ -32,7 +33,12 @@ class Held:
     standings: list[tuple[str, str]] = field(default_factory=list)  # team, score: private ones
     public_standings: list[tuple[str, str]] | None = None  # None: as the private ones
     board_columns: tuple[str, ...] = COLUMNS  # of the zip of a leaderboard
-    notebooks: dict[str, str] = field(default_factory=dict)  # author/slug: code
+    board_archive: bytes | None = None  # is sent as it is, in place of that zip
+    zips_public_board: bool = False  # the zip holds the public leaderboard
+    page_types: dict[str, str] = field(default_factory=dict)  # of pages that are no Markdown
+    notebooks: dict[str, str] = field(default_factory=dict)  # author/slug: code, the most voted first
+    notebook_facts: dict[str, dict[str, Any]] = field(default_factory=dict)  # fields that are not as usual
+    withheld: dict[str, int] = field(default_factory=dict)  # notebooks that are listed, but answered with this status
 
     def content(self) -> Content:
         """The archive."""
@@ -64,10 +70,12 @@ class Held:
 
     def board_zip(self, name: str) -> bytes:
         """The leaderboard as a zip with one CSV file."""
+        if self.board_archive is not None:
+            return self.board_archive
         lines = io.StringIO()
         writer = csv.writer(lines, lineterminator="\n")
         writer.writerow(self.board_columns)
-        for rank, (team, score) in enumerate(self.standings, 1):
+        for rank, (team, score) in enumerate(self.board(public=self.zips_public_board), 1):
             facts = {
                 **{"Rank": rank, "TeamId": rank, "TeamName": team, "LastSubmissionDate": SUBMITTED, "Score": score},
                 **{
