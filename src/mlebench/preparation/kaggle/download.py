@@ -25,10 +25,11 @@ import httpx
 
 from mlebench.errors import PreparationError
 from mlebench.files import write_json
+from mlebench.preparation.kaggle import records
 from mlebench.preparation.kaggle.client import Client
 from mlebench.preparation.kaggle.errors import DamagedDownload, KaggleError, Transient, Unreachable
-from mlebench.preparation.kaggle.records import Archive, archive, describe, write_record
-from mlebench.preparation.locks import held
+from mlebench.preparation.kaggle.records import Archive
+from mlebench.preparation.locks import held, held_if_free
 
 CHUNK_BYTES = 32 << 20
 MAX_RESTARTS = 3  # of a download whose file changes under way, or arrives damaged
@@ -80,7 +81,7 @@ def download(
     disk is too small.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    with held(target.with_name(f".{target.name}.lock"), f"{competition}: downloading {target.name}"):
+    with held(_lock_of(target), f"{competition}: downloading {target.name}"):
         if not target.exists():
             try:
                 return _Download(client, competition, target, file, on_progress, chunk_bytes, recorded).run()
@@ -88,7 +89,42 @@ def download(
                 if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                     raise
                 raise PreparationError(f"the disk of {target.parent} is full; free some and run it again") from error
-    return describe(target)
+    return records.describe(target)
+
+
+def is_begun(target: Path) -> bool:
+    """Whether a download of `target` was interrupted and can go on."""
+    return _part_of(target).is_file() and _state_of(target).is_file()
+
+
+def discard(target: Path) -> int:
+    """Remove what was downloaded as `target` and what an interrupted download left; returns the bytes freed.
+
+    Nothing happens while another process downloads it, or to a file that was not downloaded here.
+    """
+    if not target.parent.is_dir():
+        return 0
+    with held_if_free(_lock_of(target)) as free:
+        if not free:
+            return 0
+        freed = records.remove(target)
+        if is_begun(target):
+            freed += records.freed_by(_part_of(target))
+            _part_of(target).unlink()
+        _state_of(target).unlink(missing_ok=True)
+    return freed
+
+
+def _part_of(target: Path) -> Path:
+    return target.with_name(f"{target.name}.part")
+
+
+def _state_of(target: Path) -> Path:
+    return target.with_name(f"{target.name}.part.json")
+
+
+def _lock_of(target: Path) -> Path:
+    return target.with_name(f".{target.name}.lock")
 
 
 class _Download:
@@ -107,8 +143,8 @@ class _Download:
         self._client, self._competition, self._file = client, competition, file
         self._target, self._chunk = target, chunk
         self._on_progress, self._recorded = on_progress, recorded
-        self._part = target.with_name(f"{target.name}.part")
-        self._state = target.with_name(f"{target.name}.part.json")
+        self._part = _part_of(target)
+        self._state = _state_of(target)
         self._identity: Identity | None = None  # of the bytes in `_part`
         self._done = 0
         self._digests = _Digests()
@@ -244,10 +280,10 @@ class _Download:
         with self._part.open("rb") as part:
             os.fsync(part.fileno())
         if self._recorded:
-            write_record(self._target, self._part, self._digests.md5, self._of)
+            records.write_record(self._target, self._part, self._digests.md5, self._of)
         self._part.replace(self._target)
         self._state.unlink(missing_ok=True)
-        return archive(self._target, self._digests.md5)
+        return records.archive(self._target, self._digests.md5)
 
 
 class _Digests:

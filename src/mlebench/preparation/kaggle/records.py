@@ -105,7 +105,7 @@ def _is_of(record: Path, path: Path) -> bool:
 
 def _md5(path: Path) -> str:
     digest = hashlib.md5(usedforsecurity=False)
-    with path.open("rb") as file, progress.step(f"hashing {path.name}", path.stat().st_size) as done:
+    with path.open("rb") as file, progress.step(f"hashing {path.name}", path.stat().st_size, "B") as done:
         while block := file.read(_BLOCK):
             digest.update(block)
             done(len(block))

@@ -1,9 +1,10 @@
-"""The source `kaggle`: downloads a competition's zip once and unpacks it."""
+"""The source `kaggle`: downloads a competition's zip, or the few files of it that are needed, once."""
 
 from __future__ import annotations
 
 import zipfile
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 from mlebench.competition import Competition
@@ -12,65 +13,103 @@ from mlebench.preparation import progress
 from mlebench.preparation.archives import unzip
 from mlebench.preparation.kaggle import records
 from mlebench.preparation.kaggle.client import Client
-from mlebench.preparation.kaggle.download import download
+from mlebench.preparation.kaggle.download import discard, download, is_begun
+from mlebench.preparation.kaggle.patience import Patience
+from mlebench.preparation.kaggle.single_files import SingleFiles
+
+
+@dataclass(frozen=True)
+class _Obtained:
+    """What is there: the zip, or files by their names."""
+
+    zip: records.Archive | None
+    files: dict[str, records.Archive]
+    published: str  # md5 of the zip, "" if it is not known
 
 
 class Kaggle:
-    """Zips in `<data_dir>/<id>/<id>.zip`, from Kaggle where they are not there yet.
+    """Downloads in `<data_dir>/<id>`: `<id>.zip`, or `<id>.files` where less than half of the zip is needed.
 
-    Credentials are looked for, and the network is used, only when something has to be downloaded.
+    A zip that is there is taken, whoever put it there. Credentials are looked for, and the network is used, only when
+    something has to be downloaded.
     """
 
     name = "kaggle"
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, patience: Patience | None = None) -> None:
         self.data_dir = data_dir
-        self._archive: records.Archive | None = None
-        self._published = ""
+        self._patience = patience
+        self._found: _Obtained | None = None
 
     def obtain(self, competition: Competition) -> None:
-        """Bring the zip here if it is not. Raises UsageError without credentials, a KaggleError without zip."""
-        path = self._zip(competition)
+        """Bring zip or files here if they are not. Raises UsageError without credentials, else a KaggleError."""
+        path, files = self._zip(competition), self._files(competition)
+        archive = None
         if path.is_file():
-            self._archive = records.describe(path)
-        else:
-            with Client() as client, _Shown(f"{competition.id}: downloading from Kaggle") as shown:
-                self._archive = download(client, competition.id, path, on_progress=shown, recorded=True)
-        self._published = competition.checksums.get("zip", "")
-        if not zipfile.is_zipfile(path):
+            archive = records.describe(path)
+        elif not files.are_there:
+            archive = self._download(competition, path, files)
+        if archive is not None and not zipfile.is_zipfile(path):
             raise PreparationError(f"{path} is no zip archive; remove it and run the same command again to download it")
+        published = competition.checksums.get("zip", "")
+        self._found = _Obtained(archive, {} if archive else files.archives(), published)
 
     def discard(self, competition: Competition) -> int:
-        """Remove the zip if it was downloaded here; returns the number of bytes freed."""
-        return records.remove(self._zip(competition))
+        """Remove what was downloaded here; returns the number of bytes freed."""
+        return discard(self._zip(competition)) + self._files(competition).discard()
 
     def origin(self, competition: Competition) -> str:
-        """The zip with its size and the time of its last byte."""
+        """Names, sizes and times of what is there."""
         found = self._obtained(competition)
-        return f"{found.path.name} {found.size} {found.path.stat().st_mtime_ns}"
+        archives = [found.zip] if found.zip else list(found.files.values())
+        facts = [f"{each.path.name} {each.size} {each.path.stat().st_mtime_ns}" for each in archives]
+        return "\n".join(facts)
 
     def fetch(self, competition: Competition, raw: Path) -> None:
-        """Unpack the zip into `raw`."""
-        unzip(self._obtained(competition).path, raw)
+        """Unpack the zip into `raw`, or put the single files there."""
+        found = self._obtained(competition)
+        if found.zip:
+            unzip(found.zip.path, raw)
+        else:
+            self._files(competition).place(raw)
 
     def describe(self) -> dict[str, object]:
-        """The zip: its md5 and whether that is the published one (if one is), its size and time."""
-        if self._archive is None:
+        """Size, time and md5 of the zip, and whether that is the published md5 (if one is); or of the single files."""
+        if self._found is None:
             return {"source": self.name}
-        archive = self._archive
-        facts: dict[str, object] = {"md5": archive.md5, "size": archive.size, "modified": archive.modified}
-        if self._published:
-            facts["is_published"] = archive.md5 == self._published
+        if self._found.zip is None:
+            return {"source": self.name, "single_files": {n: _facts(a) for n, a in self._found.files.items()}}
+        facts = _facts(self._found.zip)
+        if self._found.published:
+            facts["is_published"] = self._found.zip.md5 == self._found.published
         return {"source": self.name, "zip": facts}
+
+    def _download(self, competition: Competition, path: Path, files: SingleFiles) -> records.Archive | None:
+        """The zip; None if single files were the better way."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = f"{competition.id}: downloading from Kaggle"
+        with Client(patience=self._patience) as client, _Shown(text) as shown:
+            if not is_begun(path) and files.obtain(client, shown):
+                return None
+            return download(client, competition.id, path, on_progress=shown, recorded=True)
 
     def _zip(self, competition: Competition) -> Path:
         return self.data_dir / competition.id / f"{competition.id}.zip"
 
-    def _obtained(self, competition: Competition) -> records.Archive:
-        if self._archive is None or not self._archive.path.is_file():
+    def _files(self, competition: Competition) -> SingleFiles:
+        return SingleFiles(self.data_dir / competition.id, competition)
+
+    def _obtained(self, competition: Competition) -> _Obtained:
+        """What is there, obtained again if somebody removed it since."""
+        is_there = self._zip(competition).is_file() or self._files(competition).are_there
+        if self._found is None or not is_there:
             self.obtain(competition)
-        assert self._archive is not None
-        return self._archive
+        assert self._found is not None
+        return self._found
+
+
+def _facts(archive: records.Archive) -> dict[str, object]:
+    return {"md5": archive.md5, "size": archive.size, "modified": archive.modified}
 
 
 class _Shown(ExitStack):
@@ -80,10 +119,12 @@ class _Shown(ExitStack):
         super().__init__()
         self._text = text
         self._step: progress.Step | None = None
-        self._shown = 0
+        self._total = self._shown = 0
 
     def __call__(self, done: int, total: int) -> None:
-        if self._step is None:
-            self._step = self.enter_context(progress.step(self._text, total))
+        if self._step is None or total != self._total:  # the first, or not what was begun
+            self.close()
+            self._step = self.enter_context(progress.step(self._text, total, "B"))
+            self._total, self._shown = total, 0
         self._step(done - self._shown)
         self._shown = done
