@@ -18,6 +18,6 @@ Kaggle words its refusals, and what it says of a competition that is closed, cou
 from .faults import Fault, RateLimit
 from .held import Held
 from .server import Recorded, StandIn, Traffic
-from .twins import zip_of_twin
+from .twins import Twin, make_twins, zip_of_twin
 
-__all__ = ["Fault", "Held", "RateLimit", "Recorded", "StandIn", "Traffic", "zip_of_twin"]
+__all__ = ["Fault", "Held", "RateLimit", "Recorded", "StandIn", "Traffic", "Twin", "make_twins", "zip_of_twin"]

@@ -1,0 +1,33 @@
+"""All competitions from Kaggle: what is prepared is, byte for byte, what source `synthetic` prepares."""
+
+import pytest
+
+from mlebench import catalog
+
+
+def test_all_are_prepared_as_from_source_synthetic(kaggle, user, twins_of):
+    twins = twins_of([*catalog.competitions()])
+    assert len(twins) == 82
+    for twin in twins:
+        kaggle.add(twin.id, twin.archive)
+    told = user.call("prepare", "--all", "--jobs", "2", "--data-dir", user.data_dir, "--json")
+    assert {(result["state"], result["source"]) for result in told.json()} == {("prepared", "kaggle")}
+    for twin in twins:
+        assert user.dataset(twin.id).manifest()["files"] == twin.files, twin.id
+        assert visible(user.dataset(twin.id).home) == ["prepared"]
+        assert kaggle.traffic(twin.id).twice <= 1  # one byte is asked for to learn the size of all
+
+
+@pytest.mark.slow
+def test_the_second_edition_too(kaggle, user, twins_of):
+    ids = [competition.id for competition in catalog.competitions().values() if competition.differs_in_v2]
+    assert len(ids) > 40
+    for twin in twins_of(ids):
+        kaggle.add(twin.id, twin.archive)
+    user.prepare(ids, "--jobs", "2", "--edition", "v2")
+    for twin in twins_of(ids, "v2"):
+        assert user.dataset(twin.id, "v2").manifest()["files"] == twin.files, twin.id
+
+
+def visible(folder):
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
