@@ -118,8 +118,10 @@ def _prepare(tasks: list[Task], jobs: int | None, download_jobs: int, as_json: b
         try:
             results = prepare_many(
                 *(tasks, jobs, download_jobs),
-                on_result=lambda result: None if as_json else _say_result(result, display.say),
-                on_plan=lambda plan: display.say(_plan(plan, tasks), err=True) if plan.to_do else None,
+                on_result=lambda result: None if as_json else _say_result(result, len(tasks) == 1, display.say),
+                on_plan=lambda plan: (
+                    display.say(_plan(plan, tasks[0].dataset.data_dir), err=True) if plan.to_do else None
+                ),
                 board=board,
             )
         except Interrupted as stop:
@@ -133,25 +135,26 @@ def _prepare(tasks: list[Task], jobs: int | None, download_jobs: int, as_json: b
         raise click.exceptions.Exit(1)
 
 
-def _plan(plan: Plan, tasks: list[Task]) -> str:
+def _plan(plan: Plan, data_dir: Path) -> str:
     """What is about to be done, and what it takes."""
     from mlebench.cli.progress_display import size
 
-    text = f"{plan.to_do} to prepare" + (f", {plan.there} there already" if plan.there else "")
-    text += f", {plan.refused} not given out by Kaggle" if plan.refused else ""
+    others = [f"{plan.there} there already"] if plan.there else []
+    others += [f"{plan.refused} not given out by Kaggle"] if plan.refused else []
+    text = f"{plan.to_do} to prepare in {data_dir}" + (f" ({', '.join(others)})" if others else "")
     if plan.needs is None:
         return text
-    needs, about = plan.needs, "" if plan.needs.basis == "download" else "about "
+    needs, about = plan.needs, "" if plan.is_told else "about "
     text += (
-        f": {about}{size(needs.download)} to download; disk: about {size(needs.peak)} at the peak, "
-        f"{size(needs.final)} in the end, {size(plan.free)} free in {tasks[0].dataset.data_dir}"
+        f"\n{about}{size(needs.download)} to download; disk: about {size(needs.peak)} at the peak and "
+        f"{size(needs.final)} in the end, {size(plan.free)} free"
     )
     return text + ("\nThat may not be enough: what does not fit is told and left out" if needs.peak > plan.free else "")
 
 
-def _say_result(result: Result, say: Callable[..., None]) -> None:
+def _say_result(result: Result, is_alone: bool, say: Callable[..., None]) -> None:
     path, files = result.facts.get("path"), result.facts.get("files")
-    say(f"{result.competition}: {result.state}" + (f" in {path}" if path else ""))
+    say(f"{result.competition}: {result.state}" + (f" in {path}" if path and is_alone else ""))
     if result.state == "verified":
         say(f"  {files} files as prepared, {result.facts['published_checksums']} published checksums equal")
     if result.facts.get("source") == "synthetic":

@@ -39,9 +39,10 @@ class _Terminal:
     """Totals and what is under way, drawn anew four times a second."""
 
     def __init__(self, board: Board) -> None:
-        self._live = Live(_Picture(board), console=Console(stderr=True), transient=True, refresh_per_second=4)
+        self._picture, self._console = _Picture(board), Console(stderr=True)
 
     def __enter__(self) -> _Terminal:
+        self._live = Live(self._picture, console=self._console, transient=True, refresh_per_second=4)
         self._live.start(refresh=True)
         return self
 
@@ -52,7 +53,7 @@ class _Terminal:
         """Above what is drawn, which is taken away meanwhile: standard output may be the same terminal."""
         self._live.stop()
         click.echo(text, err=err)
-        self._live.start(refresh=True)
+        self.__enter__()
 
 
 class _Picture:
@@ -68,10 +69,10 @@ class _Picture:
 def picture(board: Board, width: int, height: int) -> Group:
     """Totals first if there are several competitions, then a line for each that is under way, as far as they fit."""
     rows, totals = board.rows(), board.totals()
-    parts: list[Text | Table] = []
+    parts: list[Text | Table] = [Text("")]  # apart from the lines that stay
     if totals.competitions > 1:
         parts += [Text(line, no_wrap=True, overflow="ellipsis") for line in _summary(totals)]
-        parts[0].stylize("bold")  # type: ignore[union-attr]
+        parts[1].stylize("bold")  # type: ignore[union-attr]
     places = max(1, height - len(parts) - 2)
     parts.append(_table(rows[:places], width, with_time_left=totals.competitions <= 1))
     if len(rows) > places:
@@ -108,7 +109,11 @@ def _table(rows: list[Row], width: int, with_time_left: bool) -> Table:
 
 
 def _bar(row: Row) -> ProgressBar | Text:
-    return ProgressBar(total=row.total, completed=min(row.done, row.total), width=20) if row.total > 1 else Text("")
+    return (
+        ProgressBar(total=row.total, completed=min(row.done, row.total), width=20, complete_style="cyan")
+        if row.total > 1
+        else Text("")
+    )
 
 
 def _amounts_of(row: Row) -> str:
@@ -200,11 +205,12 @@ def amounts(done: int, total: int | None, unit: str) -> str:
 def size(amount: float) -> str:
     """Bytes as text.
 
-    >>> size(85_400_000), size(1_234_000_000), size(999)
-    ('85 MB', '1.2 GB', '999 B')
+    >>> size(85_400_000), size(8_540_000), size(12_340_000_000), size(999)
+    ('85 MB', '8.5 MB', '12.3 GB', '999 B')
     """
     factor, name = _scale(amount)
-    return f"{_digits(amount / factor, factor)} {name}"
+    number = amount / factor
+    return f"{number:.1f} {name}" if number < 10 and factor > 1 else f"{_digits(number, factor)} {name}"
 
 
 def _scale(amount: float) -> tuple[float, str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 WINDOW_SECONDS = 20.0  # over which a speed is the mean
 LEAST_SECONDS = 5.0  # of downloading, before anything is said about the time left
+ENOUGH_BYTES, ENOUGH_SHARE = 1_000_000_000, 0.02  # prepared, or so much of what is to come, before the same
 
 Clock = Callable[[], float]
 
@@ -114,7 +115,7 @@ class Board:
         self._meter = _Meter(clock)
         self._downloading_seconds = self._downloading_since = 0.0
         self._downloaded = 0  # in this run: what was there before has not been measured
-        self._prepared_size = self._prepared_seconds = 0.0
+        self._prepared: list[tuple[int, float]] = []  # size, seconds
 
     def expect(self, name: str, size: int | None, downloads: bool) -> None:
         """A competition will come; `size` in bytes, as far as it is known."""
@@ -139,8 +140,7 @@ class Board:
             line, now = self._lines[name], self.clock()
             was_downloading = self._is_downloading()
             if line.stage == "preparing" and stage == "done" and line.size:
-                self._prepared_size += line.size
-                self._prepared_seconds += now - line.since
+                self._prepared.append((line.size, now - line.since))
             if stage == "downloading":
                 line.meter = _Meter(self.clock)
             line.stage, line.since = stage, now
@@ -166,7 +166,7 @@ class Board:
             for name, line in self._lines.items():
                 if name and line.stage in ("downloading", "preparing"):
                     steps = list(line.steps.values())
-                    step = steps[-1] if steps else _Step("starting", 0, "", line.since)
+                    step = steps[-1] if steps else _Step(line.stage, 0, "", line.since)
                     rows.append(_row(name, step, line.meter if line.stage == "downloading" else None))
             return rows
 
@@ -196,30 +196,41 @@ class Board:
         """
         now = self.clock()
         to_prepare = [line for line in lines if line.stage != "done"]
-        to_download = [line for line in to_prepare if line.is_to_download]
-        if not to_prepare or any(line.size is None for line in to_prepare) or not self._prepared_seconds:
+        if not to_prepare or any(line.size is None for line in to_prepare):
             return None
-        rate = self._prepared_size / self._prepared_seconds
-        if not rate:
+        seconds_for = self._seconds_to_prepare(sum(line.size or 0 for line in to_prepare))
+        if seconds_for is None:
             return None
         spent = sum(now - line.since for line in to_prepare if line.stage == "preparing")
-        sizes = [line.size or 0 for line in to_prepare]
-        preparing = max(0.0, sum(sizes) / rate - spent) / min(self._jobs, len(to_prepare))
+        preparing = max(0.0, sum(seconds_for(line.size or 0) for line in to_prepare) - spent)
+        preparing /= min(self._jobs, len(to_prepare))
+        to_download = [line for line in to_prepare if line.is_to_download]
         if not to_download:
             return preparing
         seconds = self._downloading_seconds + (now - self._downloading_since if self._is_downloading() else 0)
         if seconds < LEAST_SECONDS or not self._downloaded:
             return None
         missing = sum(max(0, (line.size or 0) - line.downloaded) for line in to_download)
-        last = max(line.size or 0 for line in to_download) / rate
+        last = seconds_for(max(line.size or 0 for line in to_download))
         return max(missing * seconds / self._downloaded + last, preparing)
+
+    def _seconds_to_prepare(self, to_come: int) -> Callable[[int], float] | None:
+        """How long a preparation takes by its size: what the shortest one took, and so much for each byte.
+
+        None while what has been prepared is too little to tell of the bytes that are to come.
+        """
+        size = sum(size for size, _ in self._prepared)
+        if size < min(ENOUGH_BYTES, to_come * ENOUGH_SHARE) or not size:
+            return None
+        least = min(seconds for _, seconds in self._prepared)
+        each = sum(seconds - least for _, seconds in self._prepared) / size
+        return lambda amount: least + each * amount
 
     def start(self, name: str, text: str, total: int, unit: str) -> int:
         """A step begins; returns its handle."""
         with self._lock:
             self._handles += 1
-            text = text.removeprefix(f"{name}: ").replace(f" {name}.zip", "") if name else text
-            self._lines[name].steps[self._handles] = _Step(text, total, unit, self.clock())
+            self._lines[name].steps[self._handles] = _Step(_short(text, name), total, unit, self.clock())
             return self._handles
 
     def advance(self, name: str, handle: int, amount: int) -> None:
@@ -270,3 +281,10 @@ class StepsOf:
 def _row(name: str, step: _Step, meter: _Meter | None) -> Row:
     speed = meter.speed() if meter and step.unit == "B" else None
     return Row(name, step.text, step.done, step.total, step.unit, speed, step.since)
+
+
+def _short(text: str, name: str) -> str:
+    """Without the competition, which stands beside it, and without what goes without saying."""
+    if not name:
+        return text
+    return text.removeprefix(f"{name}: ").replace(f" {name}.zip", "").removesuffix(" from Kaggle")

@@ -89,6 +89,7 @@ class Plan:
     refused: int  # that Kaggle does not give out
     to_do: int
     needs: Needs | None  # of those whose size is known; None if there are none
+    is_told: bool  # sizes of downloads are no estimates
     free: int  # bytes, where the data go
 
 
@@ -290,6 +291,7 @@ class _Pipeline:
                 refused=sum(bool(result.page) for result in self._results.values()),
                 to_do=len(self._jobs),
                 needs=_together(known, self._limit + self._download_limit) if known else None,
+                is_told=all(job.is_size_told for job in self._jobs if job.needs),
                 free=_free(self._tasks[0].dataset.data_dir) if self._tasks else 0,
             )
         )
