@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
 import math
 from bisect import bisect_left
@@ -180,16 +181,16 @@ def differences(published: Leaderboard, scores: Sequence[float]) -> dict[str, tu
     """
     found = leaderboard_of_scores(scores, published.lower_is_better)
     pairs = {name: (getattr(published, name), getattr(found, name)) for name in FIGURES}
-    return {name: pair for name, pair in pairs.items() if not are_alike(*pair)}
+    return {name: pair for name, pair in pairs.items() if not math.isclose(*pair, rel_tol=1e-9, abs_tol=tolerance(0))}
 
 
-def are_alike(score: float, other: float) -> bool:
-    """Whether two scores are the same, one perhaps with more digits.
+def tolerance(score: float) -> float:
+    """By how much scores may differ that are the same, one with more digits: results have five decimals.
 
-    >>> are_alike(0.82066, 0.8206557), are_alike(0.82066, 0.82067)
+    >>> abs(0.82066 - 0.8206557) <= tolerance(0.82066), abs(0.82066 - 0.82067) <= tolerance(0.82066)
     (True, False)
     """
-    return score == other or math.isclose(score, other, rel_tol=1e-9, abs_tol=0.5000001e-5)
+    return max(0.5000001e-5, 1e-9 * abs(score))
 
 
 @lru_cache(maxsize=256)
@@ -199,8 +200,8 @@ def _read_whole(path: Path, modified: int, size: int, lower_is_better: bool) -> 
     way_out = "remove it, or fetch it again: mlebench leaderboard ID --fetch --force"
     content = path.read_bytes()
     try:
-        lines = content.decode().splitlines()
-        scores = [float(row["score"]) for row in csv.DictReader(lines) if row["score"]]
+        rows = csv.DictReader(io.StringIO(content.decode(), newline=""))
+        scores = [float(row["score"]) for row in rows if row["score"]]
     except (KeyError, ValueError, csv.Error) as error:
         reason = "it has no column score" if isinstance(error, KeyError) else error
         raise UsageError(f"{path} is no leaderboard: {reason}; {way_out}") from error

@@ -18,6 +18,10 @@ COMMANDS = {
     "doctor": ("doctor:doctor", "Say what this machine can do, and what to do about the rest."),
     "list": ("catalog:list_", "List the competitions."),
     "show": ("catalog:show", "Show the facts of one COMPETITION."),
+    "leaderboard": (
+        "leaderboard:leaderboard",
+        "Show what is known of the human leaderboards; --fetch makes ranks exact.",
+    ),
     "prepare": ("prepare:prepare", "Make the public and private files of competitions from raw ones."),
     "validate": ("grading:validate", "Say whether SUBMISSION is valid for COMPETITION; needs no labels."),
     "grade-sample": ("grading:grade_sample", "Score SUBMISSION on COMPETITION and name the medal it earns."),
@@ -37,6 +41,7 @@ COMMANDS = {
     "export": ("export:export", "Write RUN in the layout of the published benchmark, for the tools made for that."),
     "new": ("authoring:new", "Write the skeleton of a new competition."),
     "check": ("authoring:check", "Check that a competition, by id or path, holds all it must."),
+    "dev": ("leaderboard:dev", "Commands that the published benchmark had for its developers."),
 }
 
 
