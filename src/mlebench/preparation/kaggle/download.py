@@ -97,6 +97,11 @@ def is_begun(target: Path) -> bool:
     return _part_of(target).is_file() and _state_of(target).is_file()
 
 
+def begun_bytes(target: Path) -> int:
+    """How much of `target` an interrupted download has left to go on with."""
+    return _part_of(target).stat().st_size if is_begun(target) else 0
+
+
 def discard(target: Path) -> int:
     """Remove what was downloaded as `target` and what an interrupted download left; returns the bytes freed.
 
