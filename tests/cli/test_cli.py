@@ -130,7 +130,7 @@ def test_one_failure_does_not_stop_the_others(mlebench, tmp_path):
     ids = ("-c", "spaceship-titanic", "-c", "spooky-author-identification")
     result = mlebench("prepare", *ids, "--source", tmp_path / "raw", "--data-dir", tmp_path / "d", code=1)
     assert result.output.count(": failed") == 2
-    assert "the raw file train.csv is missing" in result.output
+    assert "neither a folder spaceship-titanic with files in it nor an archive" in result.output
 
 
 def test_a_new_competition_passes_all_checks(mlebench, tmp_path):

@@ -125,7 +125,7 @@ def test_what_fails_leaves_nothing(dataset, raw, tmp_path, damage):
         prepare(dataset, Local(source))
     assert "Traceback" not in str(caught.value)
     assert not dataset.is_prepared
-    assert {path.name for path in dataset.home.iterdir()} <= {".lock"}
+    assert list(dataset.home.iterdir()) == []
 
 
 def test_a_faulty_competition_is_named_as_such(tmp_path):
@@ -171,7 +171,7 @@ def test_a_killed_preparation_leaves_nothing_that_looks_prepared(tmp_path):
 
     competition._MODULES.clear()
     assert prepare(copy, Synthetic())
-    assert {path.name for path in copy.home.iterdir()} == {".lock", "prepared"}
+    assert {path.name for path in copy.home.iterdir()} == {"prepared"}
 
 
 def test_processes_do_not_hurt_each_other(tmp_path):

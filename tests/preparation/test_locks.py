@@ -43,7 +43,7 @@ class Texts:
         self.texts = []
         self.changed = threading.Event()
 
-    def start(self, text, total, unit):
+    def start(self, text, total, unit):  # noqa: ARG002
         self.texts.append(text)
         self.changed.set()
         return 0
@@ -76,7 +76,7 @@ def test_only_one_holds_it(tmp_path):
     children = [subprocess.Popen([sys.executable, "-c", ADDER, str(tmp_path)]) for _ in range(4)]
     assert [child.wait() for child in children] == [0] * 4
     assert (tmp_path / "count").read_text() == "80"
-    assert os.listdir(tmp_path) == ["count"]
+    assert [path.name for path in tmp_path.iterdir()] == ["count"]
 
 
 def test_who_waits_says_for_whom(tmp_path, holder):

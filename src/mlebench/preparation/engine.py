@@ -1,77 +1,214 @@
-"""Prepare one competition: whole or not at all.
+"""Prepare one competition: whole or not at all, and going on where a killed call stopped.
 
-Everything happens in a temporary folder beside the target, under a lock; the manifest is written last and the
-folder renamed into place, so a preparation that fails or is killed leaves nothing that looks prepared.
+Its stages, all under a lock: download (`obtain`), raw files (`fetch`), the competition's own `prepare` in a temporary
+folder beside the target, manifest, renaming into place, removing what is not kept. What a killed process leaves is
+either gone on with (a download, raw files half unpacked or whole, the moves of the last stage) or cleared away by the
+next call; nothing that is not whole ever looks prepared.
 """
 
 from __future__ import annotations
 
-import os
+import errno
+import json
 import shutil
 import tempfile
-from contextlib import suppress
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
-from filelock import FileLock
-
-from mlebench import __version__
 from mlebench.competition import Competition
-from mlebench.dataset import Dataset, read_manifest
-from mlebench.errors import CompetitionError, InvalidSubmission, MlebenchError, PreparationError
+from mlebench.dataset import Dataset
+from mlebench.errors import CompetitionError, MlebenchError, PreparationError
 from mlebench.files import write_json
 from mlebench.preparation import progress
-from mlebench.preparation.origins import hide_origins
-from mlebench.preparation.sources import Downloading, Keep, Source, discard, is_prepared_from
-from mlebench.preparation.verification import checksums, files_in
+from mlebench.preparation.adoption import adopt, holds_strangers_files
+from mlebench.preparation.commit import Plan, commit, has_leftovers, recover, remove, throw_away_fetched
+from mlebench.preparation.layout import FETCHING, LOCK, ORIGIN, SCRATCH, WORK
+from mlebench.preparation.locks import Lock, held, held_if_free, require_held
+from mlebench.preparation.manifest import complete
+from mlebench.preparation.sources import Adopting, Downloading, Keep, Resumable, Source, is_prepared_from
+from mlebench.preparation.verification import published_mismatches
 
 
 def prepare(dataset: Dataset, source: Source, *, keep: Keep = "nothing", force: bool = False) -> bool:
     """Prepare the data of a competition from `source`; False if they were there already.
 
-    `keep` is what stays beside the prepared files: "zip" what was downloaded, "raw" the raw files. Prepared data
-    of another source are replaced only with `force`. Raises PreparationError if raw files are missing or damaged,
-    CompetitionError if the competition's own code fails.
+    `keep` is what stays beside the prepared files: "zip" what was downloaded, "raw" the raw files. A download whose
+    prepared files are not the published ones stays in any case, and the manifest names these files. Prepared data of
+    another source are replaced only with `force`.
+
+    What the original prepared in the same place is taken over, if it is as published. Raises PreparationError if
+    raw files are missing or damaged or the disk is full, CompetitionError if the competition's own code fails.
     """
     if not force and is_prepared_from(dataset, source):
+        _tidy(dataset, source)
         return False
-    dataset.home.mkdir(parents=True, exist_ok=True)
-    with FileLock(dataset.home / ".lock"):
-        if dataset.is_prepared and not force:  # another process was faster
-            return False
-        _clear_leftovers(dataset)
-        work = Path(tempfile.mkdtemp(prefix=".preparing-", dir=dataset.home))
-        try:
-            _prepare_in(work, dataset, source)
-            _move_into_place(work, dataset, keep)
-            if keep != "zip" and isinstance(source, Downloading):
-                source.discard(dataset.competition)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+    with _full_disk_named(dataset):
+        dataset.home.mkdir(parents=True, exist_ok=True)
+        with held(dataset.home / LOCK, f"{dataset.competition.id}: preparing") as lock:
+            recover(dataset.home, lambda: _discard(source, dataset.competition))
+            if not force and is_prepared_from(dataset, source):  # by another process, or before this one was killed
+                return False
+            _Preparation(dataset, source, keep, force, lock).run()
     return True
 
 
-def _clear_leftovers(dataset: Dataset) -> None:
-    """Remove what a killed preparation left behind."""
-    for leftover in dataset.home.glob(".preparing-*"):
-        shutil.rmtree(leftover, ignore_errors=True)
+def _tidy(dataset: Dataset, source: Source) -> None:
+    """Clear away what a killed call left beside prepared data, unless somebody works there."""
+    if has_leftovers(dataset.home):
+        with held_if_free(dataset.home / LOCK) as free:
+            if free:
+                recover(dataset.home, lambda: _discard(source, dataset.competition))
 
 
-def _prepare_in(work: Path, dataset: Dataset, source: Source) -> None:
-    competition = dataset.competition
-    raw, prepared = work / "raw", work / "prepared"
-    public, private = prepared / "public", prepared / "private"
-    for folder in (raw, public, private):
-        folder.mkdir(parents=True)
-    with progress.step(f"{competition.id}: fetching raw files ({source.name})", 1):
-        source.fetch(competition, raw)
-    with progress.step(f"{competition.id}: preparing", 1):
-        run_prepare(competition, raw, public, private)
-    hide_origins(public)
-    (public / "description.md").write_text(competition.named_description, encoding="utf-8")
-    write_manifest(competition, prepared, source.describe())
-    _share_files(prepared, dataset)
+def _discard(source: Source, competition: Competition) -> None:
+    if isinstance(source, Downloading):
+        source.discard(competition)
+
+
+@contextmanager
+def _full_disk_named(dataset: Dataset) -> Iterator[None]:
+    """Whatever fails for lack of disk says so, however deep in a library it happened."""
+    try:
+        yield
+    except Exception as error:
+        if not _is_full_disk(error):
+            raise
+        free = shutil.disk_usage(_existing(dataset.home)).free
+        raise PreparationError(
+            f"{dataset.competition.id}: the disk of {dataset.home} is full ({free:,} bytes are free). Nothing is "
+            "broken: free some or choose another --data-dir, and the same command goes on"
+        ) from error
+
+
+def _is_full_disk(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _existing(path: Path) -> Path:
+    return next(folder for folder in (path, *path.parents) if folder.exists())
+
+
+class _Preparation:
+    """One preparation under way; the lock of the competition's folder is held."""
+
+    def __init__(self, dataset: Dataset, source: Source, keep: Keep, force: bool, lock: Lock) -> None:
+        self._dataset, self._competition, self._home = dataset, dataset.competition, dataset.home
+        self._source, self._keep, self._force, self._lock = source, keep, force, lock
+
+    def run(self) -> None:
+        work = Path(tempfile.mkdtemp(prefix=WORK, dir=self._home))
+        try:
+            plan = self._make(work)
+            require_held(self._lock)
+            commit(self._home, plan, lambda: _discard(self._source, self._competition))
+        except PreparationError as error:
+            if not _is_full_disk(error):  # the same raw files would fail again
+                throw_away_fetched(self._home)
+            raise
+        finally:
+            remove(work)
+
+    def _make(self, work: Path) -> Plan:
+        """Fill `work`/prepared with a whole data set; returns what to do with it and all else."""
+        prepared = work / "prepared"
+        for side in ("public", "private"):
+            (prepared / side).mkdir(parents=True)
+        if home := self._prepared_already():
+            raw, facts = None, {"source": "local", "path": str(home)} | adopt(home, self._dataset, prepared)
+        else:
+            raw = self._raw(work)
+            self._prepare(raw, prepared)
+            facts = self._source.describe()
+        unlike = self._unlike_published(prepared)
+        complete(self._dataset, prepared, facts | ({"unlike_published": unlike} if unlike else {}))
+        return Plan(
+            made=prepared.relative_to(self._home).as_posix(),
+            target=self._dataset.prepared.name,
+            raw=raw.relative_to(self._home).as_posix() if raw and self._keeps(raw) else "",
+            discards=isinstance(self._source, Downloading) and self._keep != "zip" and not unlike,
+        )
+
+    def _prepared_already(self) -> Path | None:
+        """A folder as in a data directory whose prepared files are to be taken over; None: prepare from raw files."""
+        if isinstance(self._source, Adopting) and (home := self._source.prepared(self._competition)):
+            return home
+        if self._force or not holds_strangers_files(self._dataset):
+            return None
+        if self._source.name == "synthetic":
+            raise PreparationError(
+                f"{self._dataset.prepared} holds files that another program prepared; --force prepares synthetic ones "
+                "in their place, --data-dir puts these elsewhere"
+            )
+        return self._home
+
+    def _raw(self, work: Path) -> Path:
+        """The folder with the raw files."""
+        if isinstance(self._source, Downloading):
+            self._source.obtain(self._competition)
+        with progress.step(f"{self._competition.id}: fetching raw files ({self._source.name})", 1):
+            if isinstance(self._source, Resumable):
+                return self._gone_on_with(self._source)
+            raw = work / "raw"
+            raw.mkdir()
+            self._source.fetch(self._competition, raw)
+            return raw
+
+    def _gone_on_with(self, source: Resumable) -> Path:
+        """The raw files, of which an interrupted call may have fetched a part or all."""
+        raw, record = self._home / FETCHING, self._home / ORIGIN
+        begun = {"source": source.name, "origin": source.origin(self._competition)}
+        known = _read(record)
+        if not raw.is_dir() or {key: known.get(key) for key in begun} != begun:
+            throw_away_fetched(self._home)
+            raw.mkdir()
+            known = {}
+            write_json(record, begun)
+        if not known.get("whole") or known["whole"] != _this_boot():
+            remove(raw / SCRATCH)
+            source.fetch(self._competition, raw)
+            if type(self._competition) is Competition:  # others, of v1's form, may change raw files in place
+                write_json(record, begun | {"whole": _this_boot()})
+            else:
+                record.unlink()
+        return raw
+
+    def _prepare(self, raw: Path, prepared: Path) -> None:
+        with progress.step(f"{self._competition.id}: preparing", 1):
+            run_prepare(self._competition, raw, prepared / "public", prepared / "private")
+
+    def _unlike_published(self, prepared: Path) -> list[str]:
+        """The files that are not the published ones; asked only where a download would be removed otherwise."""
+        if not isinstance(self._source, Downloading) or self._keep == "zip" or self._dataset.revision != "v1":
+            return []
+        return [mismatch.path for mismatch in published_mismatches(self._competition, prepared)]
+
+    def _keeps(self, raw: Path) -> bool:
+        """Whether raw files are to stay, and are not merely links to those that are kept already."""
+        kept = self._dataset.raw.resolve()
+        links = (entry.resolve() for entry in raw.iterdir() if entry.is_symlink())
+        return self._keep == "raw" and not any(kept in link.parents for link in links)
+
+
+def _read(record: Path) -> dict[str, object]:
+    with suppress(OSError, ValueError):
+        return json.loads(record.read_text(encoding="utf-8"))
+    return {}
+
+
+def _this_boot() -> str:
+    """Names the time since this machine was started; empty if it can't be told.
+
+    Files survive the death of the process that wrote them, but not always that of the machine: whole raw files are
+    believed to be whole until the next start, and compared with the archive after it.
+    """
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return ""
 
 
 def run_prepare(competition: Competition, raw: Path, public: Path, private: Path) -> None:
@@ -90,83 +227,3 @@ def run_prepare(competition: Competition, raw: Path, public: Path, private: Path
         raise PreparationError(f"{competition.id}: the raw files can't be prepared: {error}") from error
     except Exception as error:
         raise CompetitionError(f"{competition.id}: prepare failed: {error!r}") from error
-
-
-def write_manifest(competition: Competition, prepared: Path, source: dict[str, Any]) -> None:
-    """Write manifest.json: where the data came from, every file's size and hash, the sample's score."""
-    dataset = _Prepared(competition, prepared)
-    files = checksums(prepared, files_in(prepared))
-    manifest = {
-        "competition": competition.id,
-        "edition": dataset.revision,
-        **source,
-        "mlebench": __version__,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "sample_score": _sample_score(dataset),
-        "hash": "blake3",
-        "files": files,
-    }
-    write_json(prepared / "manifest.json", manifest)
-
-
-def _share_files(prepared: Path, dataset: Dataset) -> None:
-    """Files that the other edition has too become links to those: they are stored once."""
-    competition = dataset.competition
-    other = Dataset(competition.in_edition("v1" if competition.edition == "v2" else "v2"), dataset.data_dir)
-    if not competition.differs_in_v2 or not other.is_prepared:
-        return
-    there = {key: path for path, key in _contents(other.prepared)}
-    for path, key in _contents(prepared):
-        if key in there:
-            link = prepared / f"{path}.link"
-            with suppress(OSError):  # another file system, or too many links
-                os.link(other.prepared / there[key], link)
-                link.replace(prepared / path)
-
-
-def _contents(prepared: Path) -> list[tuple[str, tuple[str, str]]]:
-    """Each file's path, and its side (public or private) with its hash: the sides never share a file."""
-    return [
-        (path, (path.partition("/")[0], facts["blake3"])) for path, facts in read_manifest(prepared)["files"].items()
-    ]
-
-
-def _sample_score(dataset: Dataset) -> float | None:
-    """The score of the sample submission; None if it is valid and its score undefined.
-
-    Raises PreparationError if it is invalid: no agent could hand in anything then.
-    """
-    from mlebench.grading import score_valid, validate_submission
-
-    validation = validate_submission(dataset.sample_submission, dataset)
-    if validation.table is None:
-        raise PreparationError(f"{dataset.competition.id}: the sample submission is invalid: {validation.message()}")
-    try:
-        return score_valid(validation.table, dataset)
-    except InvalidSubmission:
-        return None
-
-
-class _Prepared(Dataset):
-    """A data set that stands where `prepared` says, before it is moved into place."""
-
-    def __init__(self, competition: Competition, prepared: Path) -> None:
-        super().__init__(competition, prepared)
-
-    @property
-    def prepared(self) -> Path:
-        return self.data_dir
-
-
-def _move_into_place(work: Path, dataset: Dataset, keep: Keep) -> None:
-    if dataset.prepared.exists():
-        dataset.prepared.rename(work / "replaced")
-    (work / "prepared").rename(dataset.prepared)
-    if keep == "raw" and not _leads_into(work / "raw", dataset.raw):
-        discard(dataset.raw)
-        (work / "raw").rename(dataset.raw)
-
-
-def _leads_into(raw: Path, kept: Path) -> bool:
-    """Whether `raw` is made of links to what is kept already."""
-    return any(kept.resolve() in entry.resolve().parents for entry in raw.iterdir() if entry.is_symlink())

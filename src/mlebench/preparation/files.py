@@ -6,6 +6,7 @@ Written tables and placed files never change anything in `raw`: archives are unp
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -22,6 +23,7 @@ import pandas as pd
 from mlebench.errors import PreparationError
 from mlebench.preparation import progress
 from mlebench.preparation.archives import repack, unzip, zip_files
+from mlebench.preparation.layout import SCRATCH
 from mlebench.preparation.seven_zip import un7zip
 from mlebench.tables import read_csv, write_csv
 
@@ -36,7 +38,7 @@ def unpack(raw: Path, archive: str) -> Path:
     Raises PreparationError if it is missing or damaged.
     """
     path = raw / archive
-    folder = raw / ".unpacked" / archive
+    folder = raw / SCRATCH / archive
     if not folder.is_dir():
         if not path.is_file():
             raise PreparationError(f"{archive} is missing in {raw}")
@@ -171,8 +173,10 @@ def walk(folder: Path) -> Iterable[Path]:
 def link_file(source: Path, target: Path) -> None:
     """Place one file: reflink, else hard link, else copy. The parent of `target` must exist.
 
-    A file that others can't read is copied: agents run as another user, and a link would share its rights.
-    Raises PreparationError if a file is there already: what is written to a link changes the raw file as well.
+    A hard link needs both on one file system, one that has them, and fewer links to the file than it allows. A file
+    that others can't read is copied: agents run as another user, and a link would share its rights. `source` itself
+    is never changed and may be read-only. Raises PreparationError if a file is there already: what is written to a
+    link changes the raw file as well.
     """
     if target.exists():
         raise PreparationError(f"two files of the raw data would be placed at {target.parent.name}/{target.name}")
@@ -180,7 +184,7 @@ def link_file(source: Path, target: Path) -> None:
     if not source.stat().st_mode & stat.S_IROTH:
         shutil.copyfile(source, target)
         return
-    if sys.platform == "linux" and _reflink(source, target):
+    if _reflink(source, target):
         return
     try:
         os.link(source, target)
@@ -192,27 +196,30 @@ def link_file(source: Path, target: Path) -> None:
 
 def copy_file(source: Path, target: Path) -> None:
     """Place a file of its own with the content of `source`; the file system may let both share their blocks."""
-    if not (sys.platform == "linux" and _reflink(source, target)):
+    if not _reflink(source, target):
         shutil.copyfile(source, target)
 
 
 def _reflink(source: Path, target: Path) -> bool:
     """Share the blocks of `source` (btrfs, xfs); False if the file system can't."""
-    device = source.stat().st_dev
-    if device in _NO_REFLINK:
+    if sys.platform != "linux":
+        return False
+    devices = source.stat().st_dev, target.parent.stat().st_dev
+    if devices in _NO_REFLINK:
         return False
     with source.open("rb") as original, target.open("xb") as clone:
         try:
             fcntl.ioctl(clone.fileno(), _FICLONE, original.fileno())
-        except OSError:
-            _NO_REFLINK.add(device)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                _NO_REFLINK.add(devices)
         else:
             return True
     target.unlink()
     return False
 
 
-_NO_REFLINK: set[int] = set()  # devices that refused once
+_NO_REFLINK: set[tuple[int, int]] = set()  # devices of source and target that refused once
 
 __all__ = [
     "hold_out",

@@ -22,7 +22,7 @@ def hide_origins(public: Path) -> None:
     Other files keep their links: of training files the label is known, and where both kinds lie in one folder
     the raw files did, under names that tell no label.
     """
-    files = [path for path in walk(public) if _is_for_testing(path.relative_to(public))]
+    files = [path for path in walk(public) if is_for_testing(path.relative_to(public))]
     random.SystemRandom().shuffle(files)
     with progress.step("hiding where test files came from", len(files)) as done:
         for path in files:
@@ -33,5 +33,6 @@ def hide_origins(public: Path) -> None:
             done()
 
 
-def _is_for_testing(path: Path) -> bool:
+def is_for_testing(path: Path) -> bool:
+    """Whether a file below public lies in a folder named `test…`."""
     return any(part.lower().startswith("test") for part in path.parts[:-1])

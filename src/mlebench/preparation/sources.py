@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import zipfile
 import zlib
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
@@ -11,7 +10,7 @@ from typing import Literal, Protocol, runtime_checkable
 from mlebench.competition import Competition
 from mlebench.dataset import Dataset, default_data_dir
 from mlebench.errors import PreparationError, UsageError
-from mlebench.preparation.archives import unzip
+from mlebench.preparation.local import Local
 
 Keep = Literal["nothing", "zip", "raw"]
 """What stays beside the prepared files: nothing, the downloaded zip, or the raw files unpacked from it."""
@@ -51,6 +50,15 @@ class Resumable(Source, Protocol):
         ...
 
 
+@runtime_checkable
+class Adopting(Source, Protocol):
+    """A source that may have files which are prepared already."""
+
+    def prepared(self, competition: Competition) -> Path | None:
+        """The folder that holds them as a data directory does (`prepared/public` …); None: there are raw files."""
+        ...
+
+
 class Synthetic:
     """Made-up raw files with the real schema."""
 
@@ -71,33 +79,6 @@ class Synthetic:
     def describe(self) -> dict[str, object]:
         """The seed and the number of rows asked for."""
         return {"source": self.name, "rows": self.rows, "seed": self.seed}
-
-
-class Local:
-    """A folder or a zip of the user's; never changed. A folder is linked to, a zip unpacked."""
-
-    name = "local"
-
-    def __init__(self, path: Path) -> None:
-        self.path = path.expanduser().absolute()
-        if not self.path.exists():
-            raise UsageError(f"--source {path}: there is no such folder or zip")
-
-    def fetch(self, competition: Competition, raw: Path) -> None:
-        """Take the folder or zip itself, or what stands in it under the competition's id."""
-        for path in (self.path / competition.id, self.path / f"{competition.id}.zip", self.path):
-            if path.is_dir():
-                for entry in sorted(path.iterdir()):
-                    (raw / entry.name).symlink_to(entry)
-                return
-            if zipfile.is_zipfile(path):
-                unzip(path, raw)
-                return
-        raise PreparationError(f"{self.path} is neither a folder nor a zip archive")
-
-    def describe(self) -> dict[str, object]:
-        """The path."""
-        return {"source": self.name, "path": str(self.path)}
 
 
 def find_source(text: str, rows: int | None = None, seed: int = 0, data_dir: Path | None = None) -> Source:
@@ -125,9 +106,10 @@ def is_prepared_from(dataset: Dataset, source: Source) -> bool:
     """Whether the data are there. Raises PreparationError if they came from another kind of source."""
     if not dataset.is_prepared:
         return False
-    if dataset.source != source.name:
+    manifest = dataset.manifest()
+    if manifest["source"] != source.name and (not manifest.get("adopted") or source.name == "synthetic"):
         raise PreparationError(
-            f"{dataset.competition.id} is prepared from source {dataset.source} in {dataset.data_dir}; "
+            f"{dataset.competition.id} is prepared from source {manifest['source']} in {dataset.data_dir}; "
             f"--force prepares it again from {source.name}, --data-dir puts it elsewhere"
         )
     return True

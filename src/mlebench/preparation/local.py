@@ -1,0 +1,131 @@
+"""The source `local`: raw files, archives and prepared data that the user has; nothing of it is ever changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from mlebench.competition import Competition
+from mlebench.errors import PreparationError, UsageError
+from mlebench.preparation.archives import unzip
+from mlebench.preparation.layout import SCRATCH
+
+ARCHIVES = (".zip", ".7z", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What there is of one competition."""
+
+    kind: Literal["archive", "raw", "prepared"]
+    path: Path  # of "prepared": the folder that holds prepared/, or prepared-v2/
+
+
+class Local:
+    """A path of the user's: the files of one competition, or a folder that holds several by their ids.
+
+    Of one competition it takes an archive as Kaggle delivers it, a folder of its raw files (linked to), or the
+    competition's folder in a data directory (the original's, or ours): the archive in it, else its raw files, else
+    its prepared ones. In a folder for several, `<id>` is such a folder and `<id>.zip`, `<id>.7z`, `<id>.tar.gz` …
+    such an archive.
+    """
+
+    name = "local"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.expanduser().absolute()
+        self._taken = self.path
+        if not self.path.exists():
+            raise UsageError(f"--source {path}: there is no such folder or archive")
+
+    def prepared(self, competition: Competition) -> Path | None:
+        """The folder whose `prepared` is to be taken over, where there is nothing to prepare from."""
+        found = self._find(competition.id)
+        self._taken = found.path
+        return found.path if found.kind == "prepared" else None
+
+    def origin(self, competition: Competition) -> str:
+        """The archive with its size and time, or the folder."""
+        found = self._find(competition.id)
+        if found.kind == "raw":
+            return f"folder {found.path}"
+        facts = found.path.stat()
+        return f"{found.path} {facts.st_size} {facts.st_mtime_ns}"
+
+    def fetch(self, competition: Competition, raw: Path) -> None:
+        """Unpack the archive into `raw`, or link to all that is in the folder."""
+        found = self._find(competition.id)
+        self._taken = found.path
+        if found.kind == "archive":
+            _unpack(found.path, raw)
+            return
+        for entry in sorted(found.path.iterdir()):
+            link = raw / entry.name
+            if entry.name != SCRATCH and not link.is_symlink():
+                link.symlink_to(entry)
+
+    def describe(self) -> dict[str, object]:
+        """The path of what was taken."""
+        return {"source": self.name, "path": str(self._taken)}
+
+    def _find(self, competition_id: str) -> _Found:
+        """What there is of the competition. Raises PreparationError that says what was looked for."""
+        if self.path.is_file():
+            return _Found("archive", self.path)
+        found = _in_folder(self.path / competition_id, competition_id) or _archive(self.path, competition_id)
+        if not found and self.path.name != competition_id and (others := _others_in(self.path, competition_id)):
+            raise PreparationError(
+                f"{competition_id} is not in {self.path}: there is neither a folder {competition_id} with files in it "
+                f"nor an archive {competition_id}.zip (.7z, .tar.gz); there is {', '.join(others)}"
+            )
+        found = found or _in_folder(self.path, competition_id)
+        if not found:
+            raise PreparationError(f"{competition_id} can't be prepared from {self.path}: the folder is empty")
+        return found
+
+
+def _in_folder(folder: Path, competition_id: str) -> _Found | None:
+    """What is there of a competition in its own folder: raw files, or a data directory's archive, raw, prepared."""
+    if not _has_entries(folder):
+        return None
+    if archive := _archive(folder, competition_id):
+        return archive
+    if _has_entries(folder / "raw"):
+        return _Found("raw", folder / "raw")
+    if any((folder / name / "public").is_dir() for name in ("prepared", "prepared-v2")):
+        return _Found("prepared", folder)
+    return _Found("raw", folder)
+
+
+def _archive(folder: Path, competition_id: str) -> _Found | None:
+    paths = (folder / f"{competition_id}{ending}" for ending in ARCHIVES)
+    return next((_Found("archive", path) for path in paths if path.is_file()), None)
+
+
+def _has_entries(folder: Path) -> bool:
+    """Whether there is more in the folder than hidden files, as locks are."""
+    return folder.is_dir() and any(not entry.name.startswith(".") for entry in folder.iterdir())
+
+
+def _others_in(folder: Path, competition_id: str) -> list[str]:
+    """The first few other competitions whose data are in the folder: it is one for several then."""
+    from mlebench.catalog import BUILT_IN
+
+    known = {path.name for path in BUILT_IN.iterdir()} - {competition_id}
+    names = (entry.name for entry in folder.iterdir())
+    found = sorted(name for name in names if name in known or _without_ending(name) in known)
+    return [*found[:3], "…"] if len(found) > 3 else found
+
+
+def _without_ending(name: str) -> str:
+    return next((name.removesuffix(ending) for ending in ARCHIVES if name.endswith(ending)), "")
+
+
+def _unpack(archive: Path, raw: Path) -> None:
+    from mlebench.preparation import archives
+
+    if not archive.stat().st_size:
+        raise PreparationError(f"{archive} is empty")
+    unpack = getattr(archives, "extract", unzip)
+    unpack(archive, raw)
