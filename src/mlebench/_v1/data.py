@@ -75,7 +75,7 @@ def _prepare(competition: Competition, keep_raw: bool, verify: bool) -> None:
     dataset = Dataset(_with_prepare(competition), competition._dataset.data_dir)
     # Raw files that are there already are the source itself: they stay in place, or go when all is done.
     keep = "raw" if keep_raw and not raw_is_there else "nothing"
-    prepare(dataset, _source(competition), keep=keep, force=dataset.is_prepared)
+    prepare(dataset, _source(competition), keep=keep, force=True)  # files that are there are incomplete
     if raw_is_there and not keep_raw:
         discard(competition.raw_dir)
 
