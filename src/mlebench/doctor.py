@@ -1,4 +1,7 @@
-"""What this machine can do: sandboxes, limits, disks, programs, keys, agents. Finds out, and changes nothing."""
+"""What this machine can do: sandboxes, limits, disks, programs, keys, agents; and what preparing data takes.
+
+Finds out, and changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +20,8 @@ from mlebench.errors import MlebenchError
 
 if TYPE_CHECKING:
     from mlebench.agents import Agent
+    from mlebench.dataset import Dataset
+    from mlebench.preparation.readiness import Readiness
     from mlebench.sandbox.engine import Engine
 
 CGROUP = Path("/sys/fs/cgroup")
@@ -30,6 +35,7 @@ class Finding:
     works: bool | None
     text: str
     advice: str = ""
+    lines: tuple[str, ...] = ()  # what belongs to it and is copied whole: addresses, ids
 
 
 @dataclass(frozen=True)
@@ -46,13 +52,28 @@ class Diagnosis:
 
     sandbox: str | None
     sections: tuple[Section, ...]
+    data: Readiness | None = None  # None if no competitions were named
+
+    @property
+    def is_well(self) -> bool:
+        """Whether agents can be isolated, and what was named can be prepared."""
+        return self.sandbox is not None and (self.data is None or self.data.is_ready)
 
 
-def examine(data_dir: Path, runs_dir: Path, environment: Mapping[str, str] = os.environ) -> Diagnosis:
-    """Look at everything."""
+def examine(
+    data_dir: Path,
+    runs_dir: Path,
+    environment: Mapping[str, str] = os.environ,
+    datasets: Sequence[Dataset] = (),
+    *,
+    fresh: bool = False,
+) -> Diagnosis:
+    """Look at everything. The network is used for `datasets` alone; `fresh` asks again about what is remembered."""
+    from mlebench.doctor_of_data import credentials, sections
     from mlebench.sandbox import best
 
     sandbox, _ = best()
+    data = _readiness(datasets, fresh)
     return Diagnosis(
         sandbox,
         (
@@ -63,8 +84,18 @@ def examine(data_dir: Path, runs_dir: Path, environment: Mapping[str, str] = os.
             Section("Programs", tuple(programs())),
             Section("Model keys", tuple(keys(environment))),
             Section("Agents", tuple(agents(sandbox))),
+            *(sections(data) if data else (Section("Kaggle", (credentials(environment),)),)),
         ),
+        data,
     )
+
+
+def _readiness(datasets: Sequence[Dataset], fresh: bool) -> Readiness | None:
+    if not datasets:
+        return None
+    from mlebench.preparation.readiness import look
+
+    return look(datasets, fresh=fresh)
 
 
 def sandboxes(chosen: str | None) -> Iterator[Finding]:
@@ -260,12 +291,16 @@ def _has_light(agent: Agent, sandbox: str | None) -> bool:
 
 
 def to_json(diagnosis: Diagnosis) -> dict[str, object]:
-    """As plain data: `sandbox`, and each section's findings under its title in small letters."""
+    """As plain data: `sandbox`, findings under their section's title in small letters, and under `data` what those
+    about data are based on.
+    """
     sections = {
         section.title.lower().replace(" ", "_"): [asdict(finding) for finding in section.findings]
         for section in diagnosis.sections
     }
-    return {"sandbox": diagnosis.sandbox, **sections}
+    data = diagnosis.data
+    facts = data and {**asdict(data), "is_ready": data.is_ready, "pages": data.pages}
+    return {"sandbox": diagnosis.sandbox, **sections, "data": facts}
 
 
 def _gigabytes(size: int) -> str:

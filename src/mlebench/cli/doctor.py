@@ -1,16 +1,26 @@
-"""`mlebench doctor`: what this machine can do."""
+"""`mlebench doctor`: what this machine can do, and what preparing data takes."""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from mlebench.cli.options import data_dir_option, json_option
-from mlebench.cli.output import show_json
+from mlebench.cli.options import (
+    competitions_option,
+    data_dir_option,
+    edition_option,
+    json_option,
+    selected_widely,
+    wide_selection_options,
+)
+from mlebench.cli.output import show_json, shown_progress
 from mlebench.cli.runs import runs_dir_option, runs_folder
+from mlebench.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,44 +30,84 @@ if TYPE_CHECKING:
 
 MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("·", "dim")}
 WIDE = 120  # where there is no terminal
+AT_ONCE = 10  # pages
 
 
 @click.command()
+@wide_selection_options
+@click.option(
+    "--open",
+    "open_pages",
+    is_flag=True,
+    help=f"Open the pages where rules are still to be accepted in the browser, in order, at most {AT_ONCE} at once.",
+)
+@click.option("--fresh", is_flag=True, help="Ask Kaggle also about competitions that were open in the last 30 days.")
+@edition_option
+@competitions_option
 @data_dir_option
 @runs_dir_option
 @json_option
 @click.pass_context
-def doctor(context: click.Context, data_dir: Path | None, runs_dir: Path | None, as_json: bool) -> None:
+def doctor(
+    context: click.Context,
+    ids: tuple[str, ...],
+    split_name: str | None,
+    ids_file: Path | None,
+    everything: bool,
+    lite: bool,
+    open_pages: bool,
+    fresh: bool,
+    edition: str,
+    folders: tuple[Path, ...],
+    data_dir: Path | None,
+    runs_dir: Path | None,
+    as_json: bool,
+) -> None:
     """Say what this machine can do, and what to do about the rest.
 
-    Nothing is changed, no network is used, and of keys only the names are told. The exit code is 1 if no sandbox
-    that isolates agents works here.
+    With competitions named, also what preparing them takes: credentials for Kaggle, accepted rules, room, time.
+    Kaggle is asked about those that are neither prepared nor downloaded, and a few megabytes are read to measure the
+    speed. Without, no network is used. Nothing is changed, and of keys only the names are told.
+
+    The exit code is 1 if no sandbox that isolates agents works here, or if something named can't be prepared.
 
     \b
     Examples:
         mlebench doctor
-        mlebench doctor --json
+        mlebench doctor --split lite --open
+        mlebench doctor --all --json
     """
-    from mlebench.dataset import default_data_dir
+    from mlebench.dataset import Dataset, default_data_dir
     from mlebench.doctor import examine, to_json
 
-    diagnosis = examine(data_dir or default_data_dir(), runs_folder(runs_dir))
+    chosen = selected_widely(ids, split_name, ids_file, everything, lite, folders)
+    if open_pages and not chosen:
+        raise UsageError("--open opens the pages of competitions: name some by -c ID, --split NAME or --all")
+    data_dir = data_dir or default_data_dir()
+    datasets = [Dataset(competition.in_edition(edition), data_dir) for competition in chosen]
+    with shown_progress():
+        diagnosis = examine(data_dir, runs_folder(runs_dir), datasets=datasets, fresh=fresh)
     if as_json:
         show_json(to_json(diagnosis))
     else:
-        from rich.console import Console
+        _print(diagnosis)
+    if open_pages and diagnosis.data is not None:
+        _open(diagnosis.data.pages)
+    context.exit(0 if diagnosis.is_well else 1)
 
-        console = Console(width=None if sys.stdout.isatty() else WIDE)
-        with console.capture() as printed:
-            render(diagnosis, console)
-        for line in printed.get().splitlines():
-            click.echo(line.rstrip())
-    context.exit(0 if diagnosis.sandbox else 1)
+
+def _print(diagnosis: Diagnosis) -> None:
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else WIDE)
+    with console.capture() as printed:
+        render(diagnosis, console)
+    for line in printed.get().splitlines():
+        click.echo(line.rstrip())
 
 
 def render(diagnosis: Diagnosis, console: Console) -> None:
-    """Print each section as a table: mark, name, what was found, and below it what to do."""
-    from rich.table import Table
+    """Print each section as a table: mark, name, what was found, and below it what to do and where."""
     from rich.text import Text
 
     width = max(len(finding.name) for section in diagnosis.sections for finding in section.findings)
@@ -65,14 +115,23 @@ def render(diagnosis: Diagnosis, console: Console) -> None:
         if number:
             console.print()
         console.print(Text(section.title, style="bold"))
-        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
-        table.add_column(width=3)
-        table.add_column(width=width, no_wrap=True)
-        table.add_column(overflow="fold")
         for finding in section.findings:
-            mark, style = MARKS[finding.works]
-            table.add_row(Text(f"  {mark}", style=style), finding.name, _words(finding))
-        console.print(table)
+            _render(finding, width, console)
+
+
+def _render(finding: Finding, width: int, console: Console) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    mark, style = MARKS[finding.works]
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(width=3)
+    table.add_column(width=width, no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row(Text(f"  {mark}", style=style), finding.name, _words(finding))
+    console.print(table)
+    for line in finding.lines:  # never broken: they are to be clicked and copied
+        console.print(Text(f"    {line}"), soft_wrap=True)
 
 
 def _words(finding: Finding) -> Text:
@@ -82,3 +141,24 @@ def _words(finding: Finding) -> Text:
     if finding.advice:
         text.append("\n" + finding.advice, style="" if finding.works is False else "dim")
     return text
+
+
+def _open(pages: Sequence[str]) -> None:
+    """Open the first pages in the browser, or print them where there is none; never on standard output."""
+    import webbrowser
+
+    first = pages[:AT_ONCE]
+    if not first:
+        click.echo("No page is to be opened.", err=True)
+        return
+    opened = [page for page in first if _has_browser() and webbrowser.open(page)]
+    text = "Opened in the browser:" if opened == list(first) else "No browser could be started here; open these:"
+    click.echo("\n".join(["", text, *(f"  {page}" for page in first)]), err=True)
+    if len(pages) > len(first):
+        click.echo(f"{len(pages) - len(first)} more: when these are done, call this again for the next.", err=True)
+
+
+def _has_browser() -> bool:
+    """Whether a window can be opened: one inside the terminal would have to be left ten times."""
+    graphical = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return bool(graphical or os.environ.get("BROWSER"))

@@ -84,6 +84,31 @@ def selected(
     return list({competition.id: competition for competition in chosen}.values())
 
 
+def wide_selection_options(command: Command) -> Command:
+    """The selection options, and `--all` and `--lite`."""
+    command = click.option("--lite", is_flag=True, help="The split lite.")(command)
+    command = click.option(
+        "-a", "--all", "everything", is_flag=True, help="All competitions, those for development too."
+    )(command)
+    return selection_options(command)
+
+
+def selected_widely(
+    ids: Sequence[str],
+    split_name: str | None,
+    ids_file: Path | None,
+    everything: bool,
+    lite: bool,
+    folders: Sequence[Path],
+) -> list[Competition]:
+    """The competitions that the wide selection options name, each once; none if no option was given."""
+    own = catalog.own_folders(folders)
+    chosen = list(catalog.competitions(own).values()) if everything else []
+    chosen += catalog.split("lite", own) if lite else []
+    chosen += selected(ids, split_name, ids_file, folders) if ids or split_name or ids_file else []
+    return list({competition.id: competition for competition in chosen}.values())
+
+
 def dataset_of(competition_id: str, folders: Sequence[Path], data_dir: Path | None, edition: str) -> Dataset:
     """The data of one competition in one edition."""
     competition = catalog.get(competition_id, catalog.own_folders(folders)).in_edition(edition)
