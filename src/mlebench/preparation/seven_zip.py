@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import lzma
-import shutil
 import stat
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from mlebench.errors import PreparationError
 from mlebench.preparation import progress
-from mlebench.preparation.archives import leads_outside
+from mlebench.preparation.archives.kinds import misnamed
+from mlebench.preparation.archives.members import Member, make_folders, make_way, parents_of, place, require_room
+from mlebench.preparation.archives.watched import Watched
 
 if TYPE_CHECKING:
     from py7zr import SevenZipFile
+    from py7zr.py7zr import ArchiveFile
 
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6}]
 _IS_UNIX = 0x8000  # the upper half of the attributes is a Unix mode
@@ -33,12 +35,18 @@ def un7zip(archive: Path, folder: Path) -> None:
     size = archive.stat().st_size if archive.is_file() else 0
     try:
         with (
-            progress.step(f"unpacking {archive.name}", size) as done,
-            _Watched(archive, done) as opened,
+            progress.step(f"unpacking {archive.name}{misnamed(archive, '7z')}", size, "B") as done,
+            Watched(archive, done) as opened,
             SevenZipFile(opened) as members,
         ):
-            _refuse(archive, members, folder)
-            members.extractall(folder)
+            paths = _placed(archive, members, folder)
+            require_room(archive, folder, sum(member.uncompressed for member in members.files), len(paths))
+            make_folders(archive, folder, parents_of([_member(member) for member in members.files], paths))
+            if not all(_is_there(folder / path, member) for member, path in zip(members.files, paths, strict=True)):
+                for member, path in zip(members.files, paths, strict=True):
+                    if not member.is_directory:
+                        make_way(archive, path, folder / path)
+                members.extractall(folder)
             _set_rights(members, folder)
     except PreparationError:
         raise
@@ -66,32 +74,35 @@ def write_7z(archive: Path, members: Iterable[tuple[str, BinaryIO]]) -> None:
             member.file_properties().update(lastwritetime=ArchiveTimestamp.from_datetime(0), attributes=_READABLE)
 
 
-class _Watched(io.BufferedReader):
-    """An opened file that tells how many of its bytes were read."""
-
-    def __init__(self, path: Path, done: progress.Step) -> None:
-        super().__init__(io.FileIO(path))
-        self._done = done
-
-    def read(self, size: int | None = -1) -> bytes:
-        content = super().read(size)
-        self._done(len(content))
-        return content
-
-
-def _refuse(archive: Path, members: SevenZipFile, folder: Path) -> None:
+def _placed(archive: Path, members: SevenZipFile, folder: Path) -> list[str]:
+    """Where each member belongs. Raises PreparationError for what must not be unpacked."""
     if members.needs_password():
         raise PreparationError(f"{archive} is encrypted")
-    for member in members.files:
-        if leads_outside(member.filename):
-            raise PreparationError(f"{archive}: the member {member.filename!r} would be written outside the folder")
-        if member.is_symlink or member.is_junction:
-            raise PreparationError(f"{archive}: the member {member.filename!r} is a link")
-    needed = sum(member.uncompressed for member in members.files)
-    folder.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(folder).free
-    if needed > free:
-        raise PreparationError(f"{archive} unpacks to {needed:,} bytes, {folder} has {free:,} free")
+    return place(archive, [_member(member) for member in members.files], folder)
+
+
+def _member(member: ArchiveFile) -> Member:
+    is_plain = member.is_directory or not (member.is_socket or member.is_symlink or member.is_junction)
+    kind = stat.S_IFMT(member.st_fmt or 0)
+    refusal = "is a link" if member.is_symlink or member.is_junction else ""
+    if not refusal and not (is_plain and kind in (0, stat.S_IFREG, stat.S_IFDIR)):
+        refusal = "is neither a file nor a folder"
+    return Member(member.filename, member.uncompressed, member.is_directory, refusal)
+
+
+def _is_there(target: Path, member: ArchiveFile) -> bool:
+    """Whether the member was extracted already: size and CRC-32 are right."""
+    if member.is_directory:
+        return True
+    if target.is_symlink() or not target.is_file():
+        return False
+    if target.stat().st_size != member.uncompressed:
+        return False
+    crc = 0
+    with target.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            crc = zlib.crc32(chunk, crc)
+    return not member.uncompressed or crc == member.crc32
 
 
 def _set_rights(members: SevenZipFile, folder: Path) -> None:
