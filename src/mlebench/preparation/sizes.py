@@ -76,9 +76,13 @@ def needs_of_all(
         download=sum(one.download for one in each),
         peak=final + sum(on_top[:jobs]),
         final=final,
-        basis=next((basis for basis in _WEAKEST_FIRST if any(one.basis == basis for one in each)), "download"),
+        basis=_weakest([one.basis for one in each]),
         unknown=tuple(name for one in each for name in one.unknown),
     )
+
+
+def _weakest(bases: list[Basis]) -> Basis:
+    return min(bases, key=_WEAKEST_FIRST.index) if bases else "download"
 
 
 def listed_bytes(competition: Competition) -> tuple[int, Basis]:
