@@ -165,12 +165,12 @@ def _say_result(result: Result, is_alone: bool, say: Callable[..., None]) -> Non
 
 def _say_summary(results: list[Result], context: click.Context) -> None:
     """On standard error: how many are there, what is not and why, and the command that goes on."""
-    from collections import Counter
+    from mlebench.preparation.pipeline import STATES
 
     missing = [result for result in results if result.problems]
     if len(results) > 1:
-        counts = Counter(result.state for result in results)
-        click.echo("\n" + ", ".join(f"{count} {state}" for state, count in counts.items()), err=True)
+        counts = {state: sum(result.state == state for result in results) for state in STATES}
+        click.echo("\n" + ", ".join(f"{count} {state}" for state, count in counts.items() if count), err=True)
     refused = [result for result in missing if result.page]
     if refused and len(results) > 1:
         click.echo("Kaggle does not give these to your account yet. Open each page, do what it asks:", err=True)

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from mlebench.preparation.board import Board, Row, Totals
 
-WIDE = 100  # columns from which there is room for bars
+GAP, BAR, LEAST_NAME = 2, 20, 20  # columns
 
 
 class Shown(Protocol):
@@ -74,7 +74,8 @@ def picture(board: Board, width: int, height: int) -> Group:
         parts += [Text(line, no_wrap=True, overflow="ellipsis") for line in _summary(totals)]
         parts[1].stylize("bold")  # type: ignore[union-attr]
     places = max(1, height - len(parts) - 2)
-    parts.append(_table(rows[:places], width, with_time_left=totals.competitions <= 1))
+    if rows:
+        parts.append(_table(rows[:places], width, with_time_left=totals.competitions <= 1))
     if len(rows) > places:
         parts.append(Text(f"and {len(rows) - places} more", style="dim"))
     return Group(*parts)
@@ -92,25 +93,28 @@ def _summary(totals: Totals) -> list[str]:
 
 
 def _table(rows: list[Row], width: int, with_time_left: bool) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0), expand=width < WIDE)
-    names = max((len(row.name) for row in rows), default=0)
-    table.add_column(no_wrap=True, overflow="ellipsis", max_width=min(names, width * 2 // 5) or None)
-    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1 if width < WIDE else None)
-    if width >= WIDE:
-        table.add_column(width=20)
-    table.add_column(no_wrap=True, justify="right")
-    table.add_column(no_wrap=True, justify="right", style="dim")
-    for row in rows:
-        cells: list[Text | ProgressBar] = [Text(row.name, style="cyan"), Text(row.text)]
-        if width >= WIDE:
-            cells.append(_bar(row))
-        table.add_row(*cells, Text(_amounts_of(row)), Text(_pace(row, with_time_left)))
+    cells = [(row.name, row.text, _amounts_of(row), _pace(row, with_time_left)) for row in rows]
+    name, text, amount, pace = (max(map(len, column)) for column in zip(*cells, strict=True))
+    left = width - amount - pace - 3 * GAP
+    has_bars = name + text + BAR + GAP <= left
+    name = min(name, max(LEAST_NAME, left - text))
+    text = min(text, left - name)
+    table = Table.grid(padding=(0, GAP, 0, 0))
+    table.add_column(width=name, no_wrap=True, overflow="ellipsis", style="cyan")
+    table.add_column(width=text, no_wrap=True, overflow="ellipsis")
+    if has_bars:
+        table.add_column(width=BAR)
+    table.add_column(width=amount, no_wrap=True, justify="right")
+    table.add_column(width=pace, no_wrap=True, justify="right", style="dim")
+    for row, (*before, done, speed) in zip(rows, cells, strict=True):
+        bar = [_bar(row)] if has_bars else []
+        table.add_row(*map(Text, before), *bar, Text(done), Text(speed))
     return table
 
 
 def _bar(row: Row) -> ProgressBar | Text:
     return (
-        ProgressBar(total=row.total, completed=min(row.done, row.total), width=20, complete_style="cyan")
+        ProgressBar(total=row.total, completed=min(row.done, row.total), width=BAR, complete_style="cyan")
         if row.total > 1
         else Text("")
     )
@@ -190,13 +194,17 @@ def line(row: Row) -> str:
 def amounts(done: int, total: int | None, unit: str) -> str:
     """How much of how much.
 
-    >>> amounts(12_300_000_000, 40_100_000_000, "B"), amounts(1200, 50_000, "files"), amounts(500, None, "B")
-    ('12.3/40.1 GB', '1,200/50,000 files', '500 B')
+    >>> amounts(12_300_000_000, 40_100_000_000, "B"), amounts(12_300_000, 40_100_000_000, "B")
+    ('12.3/40.1 GB', '12 MB/40.1 GB')
+    >>> amounts(1200, 50_000, "files"), amounts(500, None, "B")
+    ('1,200/50,000 files', '500 B')
     """
     if unit == "B":
         if total is None:
             return size(done)
         factor, name = _scale(total)
+        if 0 < done < factor / 20:  # which would be shown as 0.0
+            return f"{size(done)}/{size(total)}"
         return f"{_digits(done / factor, factor)}/{_digits(total / factor, factor)} {name}"
     text = f"{done:,}/{total:,}" if total is not None else f"{done:,}"
     return f"{text} {unit}" if unit else text

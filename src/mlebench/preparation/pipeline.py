@@ -49,6 +49,7 @@ MAX_JOBS = 8  # more preparations only wait for the disk
 JOB_BYTES = 8_000_000_000  # of memory, which the largest tables take
 JOB_CPUS = 2
 GRACE_SECONDS = 1.2  # for processes to clean up, once they are told to stop
+STATES = ("prepared", "already prepared", "verified", "mismatch", "failed", "stopped")
 _GB = 1_000_000_000
 
 
@@ -70,7 +71,7 @@ class Result:
     """How one competition ended: well if there are no problems."""
 
     competition: str
-    state: str  # prepared, already prepared, verified, mismatch, failed, stopped
+    state: str  # one of STATES
     problems: tuple[str, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)  # path, edition, source, files ... of what is there
     page: str = ""  # where something can be done about it: Kaggle does not give it to this user
