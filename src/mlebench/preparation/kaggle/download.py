@@ -16,6 +16,7 @@ import re
 import shutil
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -31,7 +32,8 @@ from mlebench.preparation.kaggle.errors import DamagedDownload, KaggleError, Tra
 from mlebench.preparation.kaggle.records import Archive
 from mlebench.preparation.locks import held, held_if_free
 
-CHUNK_BYTES = 32 << 20
+CHUNK_BYTES = 256 << 20  # a smaller one costs time on fast lines: each begins with a pause
+HASHED_AT_ONCE = 4 << 20
 MAX_RESTARTS = 3  # of a download whose file changes under way, or arrives damaged
 _STALE = (400, 401, 403, 404, 410)  # what a storage server says when the permission in an address is over
 
@@ -84,7 +86,8 @@ def download(
     with held(_lock_of(target), f"{competition}: downloading {target.name}"):
         if not target.exists():
             try:
-                return _Download(client, competition, target, file, on_progress, chunk_bytes, recorded).run()
+                with ThreadPoolExecutor(1, "hashing") as pool:
+                    return _Download(client, competition, target, file, on_progress, chunk_bytes, recorded, pool).run()
             except OSError as error:
                 if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                     raise
@@ -144,6 +147,7 @@ class _Download:
         on_progress: Progress | None,
         chunk: int,
         recorded: bool,
+        pool: Executor,
     ) -> None:
         self._client, self._competition, self._file = client, competition, file
         self._target, self._chunk = target, chunk
@@ -152,7 +156,8 @@ class _Download:
         self._state = _state_of(target)
         self._identity: Identity | None = None  # of the bytes in `_part`
         self._done = 0
-        self._digests = _Digests()
+        self._pool = pool
+        self._digests = _Digests(pool)
         self._url = ""
         self._restarts = 0
 
@@ -241,7 +246,7 @@ class _Download:
             )
         self._part.write_bytes(b"")  # first: the new state must not stand beside old bytes
         write_json(self._state, {"of": self._of, "identity": asdict(identity)})
-        self._identity, self._done, self._digests = identity, 0, _Digests()
+        self._identity, self._done, self._digests = identity, 0, _Digests(self._pool)
 
     def _append(self, response: httpx.Response) -> None:
         assert self._identity is not None
@@ -277,7 +282,7 @@ class _Download:
         self._restarts += 1
         self._part.unlink(missing_ok=True)
         self._state.unlink(missing_ok=True)
-        self._identity, self._done, self._digests, self._url = None, 0, _Digests(), ""
+        self._identity, self._done, self._digests, self._url = None, 0, _Digests(self._pool), ""
         if self._restarts > MAX_RESTARTS:
             raise error
 
@@ -292,34 +297,59 @@ class _Download:
 
 
 class _Digests:
-    """The hashes that storage servers tell, of the bytes so far."""
+    """The hashes that storage servers tell, of the bytes so far; computed in `pool` while more bytes come."""
 
-    def __init__(self) -> None:
+    def __init__(self, pool: Executor) -> None:
         from google_crc32c import Checksum
 
         self._md5: Any = hashlib.md5(usedforsecurity=False)
         self._crc32c: Any = Checksum()
+        self._pool = pool
+        self._blocks: list[bytes] = []
+        self._waiting = 0  # bytes in these blocks
+        self._running: Future[None] | None = None
 
     def feed(self, block: bytes) -> None:
-        self._md5.update(block)
-        self._crc32c.update(block)
+        """Hash this, too: some time before a hash is asked for."""
+        self._blocks.append(block)
+        self._waiting += len(block)
+        if self._waiting >= HASHED_AT_ONCE:
+            self._hand_over()
 
     def feed_file(self, path: Path) -> int:
         """Returns the number of bytes."""
         size = 0
         with path.open("rb") as file:
-            while block := file.read(1 << 20):
+            while block := file.read(HASHED_AT_ONCE):
                 self.feed(block)
                 size += len(block)
         return size
 
     @property
     def md5(self) -> str:
+        self._settle()
         return self._md5.hexdigest()
 
     @property
     def crc32c(self) -> str:
+        self._settle()
         return self._crc32c.digest().hex()
+
+    def _hand_over(self) -> None:
+        if self._running:
+            self._running.result()
+        self._running = self._pool.submit(self._update, self._blocks)
+        self._blocks, self._waiting = [], 0
+
+    def _settle(self) -> None:
+        self._hand_over()
+        if self._running:
+            self._running.result()
+
+    def _update(self, blocks: list[bytes]) -> None:
+        for block in blocks:
+            self._md5.update(block)
+            self._crc32c.update(block)
 
 
 def _content(response: httpx.Response) -> tuple[int, Identity]:
