@@ -161,9 +161,14 @@ class Competition:
     @property
     def named_description(self) -> str:
         """The same under a header with title and origin: what agents read unless a run is obfuscated."""
+        return f"{self.heading}\n\n{self.description}"
+
+    @property
+    def heading(self) -> str:
+        """Title and origin."""
         year = f" of {self.year}" if self.year else ""
         origin = f"This is the competition{year} at https://www.kaggle.com/c/{self.id}" if self.is_built_in else self.id
-        return f"Title: {self.title}\n\nOrigin: {origin}\n\n{self.description}"
+        return f"Title: {self.title}\n\nOrigin: {origin}"
 
     @property
     def division(self) -> str:

@@ -23,6 +23,10 @@ COMMANDS = {
         "Show what is known of the human leaderboards; --fetch makes ranks exact.",
     ),
     "prepare": ("prepare:prepare", "Make the public and private files of competitions from raw ones."),
+    "notebooks": (
+        "notebooks:notebooks",
+        "Fetch the most voted public notebooks of competitions, with your Kaggle account.",
+    ),
     "validate": ("grading:validate", "Say whether SUBMISSION is valid for COMPETITION; needs no labels."),
     "grade-sample": ("grading:grade_sample", "Score SUBMISSION on COMPETITION and name the medal it earns."),
     "grade": ("grading:grade", "Grade all submissions listed in a JSON-lines file and write one report."),

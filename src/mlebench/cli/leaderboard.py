@@ -99,7 +99,7 @@ def _fetch(datasets: Sequence[Dataset], force: bool) -> dict[str, str]:
     from mlebench.preparation.kaggle.leaderboards import fetch_leaderboards
 
     with shown_progress():
-        return fetch_leaderboards([each for each in datasets if force or not each.leaderboard_path.is_file()])
+        return fetch_leaderboards(datasets, force=force)
 
 
 def _show(datasets: Sequence[Dataset], problems: dict[str, str], as_json: bool) -> None:

@@ -158,7 +158,7 @@ def test_a_rate_limit_is_waited_out_then_told_and_nothing_is_lost(client, kaggle
     kaggle.recover()
     kaggle.fail("DownloadLeaderboard", Fault.answer(429), times=9)
     others = [Dataset(catalog.get(name), tmp_path) for name in (NAME, LOWER)]
-    problems = fetch_leaderboards(others, client)
+    problems = fetch_leaderboards(others, client=client)
     assert list(problems) == [NAME, LOWER]
     assert all("too many requests" in problem for problem in problems.values())
     assert not kaggle.calls("GetLeaderboard")  # the second was not even tried: the first pause is for all
@@ -166,7 +166,7 @@ def test_a_rate_limit_is_waited_out_then_told_and_nothing_is_lost(client, kaggle
 
 def test_one_that_fails_does_not_stop_the_others(client, kaggle, held, tmp_path):
     others = [Dataset(catalog.get(name), tmp_path) for name in (LOWER, NAME)]
-    problems = fetch_leaderboards(others, client)
+    problems = fetch_leaderboards(others, client=client)
     assert list(problems) == [LOWER]
     assert "HTTP 404" in problems[LOWER]
     assert others[1].leaderboard.is_exact

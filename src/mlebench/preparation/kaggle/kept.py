@@ -10,13 +10,21 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlebench import __version__
+from mlebench.dataset import Dataset
 from mlebench.errors import PreparationError
 from mlebench.files import write_json
+from mlebench.preparation import progress
+from mlebench.preparation.kaggle.errors import KaggleError, Transient
+
+if TYPE_CHECKING:
+    from mlebench.preparation.kaggle.client import Client
 
 _LONGEST = 150  # bytes; file systems take 255
 
@@ -41,6 +49,41 @@ def read_facts(path: Path) -> dict[str, Any] | None:
     return facts
 
 
+def fetch_each(
+    text: str, datasets: Sequence[Dataset], fetch: Callable[[Client, Dataset], object], client: Client | None = None
+) -> dict[str, str]:
+    """Fetch something for each competition; what went wrong, by competition. `text` is shown meanwhile.
+
+    Stops where Kaggle can't be reached or wants a rest: all others are problems then, too. Without a client, one with
+    the credentials of the environment is used. Raises UsageError if there are none, or Kaggle does not take them.
+    """
+    from mlebench.preparation.kaggle.client import Client
+
+    problems: dict[str, str] = {}
+    if not datasets:
+        return problems
+    with ExitStack() as stack, progress.step(text, len(datasets), "competitions") as done:
+        client = client or stack.enter_context(Client())
+        for place, dataset in enumerate(datasets):
+            try:
+                fetch(client, dataset)
+            except Transient as error:
+                rest = [each.competition.id for each in datasets[place:]]
+                return problems | dict.fromkeys(rest, f"not fetched: {error}")
+            except KaggleError as error:
+                problems[dataset.competition.id] = f"not fetched: {error}"
+            done()
+    return problems
+
+
+def read_text(path: Path, digest: str, way_out: str) -> str:
+    """A text that was kept. Raises PreparationError with `way_out` if its SHA-256 is another than `digest`."""
+    text = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
+    if sha256(text) != digest:
+        raise PreparationError(f"{path} is not as it was fetched; {way_out} fetches it again")
+    return text
+
+
 def now() -> str:
     """The time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
@@ -55,12 +98,16 @@ def file_name(text: str) -> str:
     """A name that any file system takes, the same for the same text; letters, digits, "_", "-" and "." stay.
 
     >>> file_name("data-description"), file_name("../Réglement?")
-    ('data-description', '_R_glement_-3f4ad1')
+    ('data-description', '_R_glement_-516d81')
     """
     name = re.sub(r"[^A-Za-z0-9_.-]+", "_", text).lstrip(".")[:_LONGEST]
     return name if name == text else f"{name}-{sha256(text)[:6]}"
 
 
 def writable(text: str) -> str:
-    """The text without the half characters that JSON can hold and UTF-8 can't."""
+    """The text without the half characters that JSON can hold and UTF-8 can't.
+
+    >>> writable("a\\ud800é")
+    'a?é'
+    """
     return text.encode("utf-8", "replace").decode()

@@ -14,7 +14,6 @@ import hashlib
 import io
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,9 +21,8 @@ from typing import TYPE_CHECKING, Any
 from mlebench.dataset import Dataset
 from mlebench.files import write_text
 from mlebench.leaderboard import FIGURES, Leaderboard, differences, medal_positions, tolerance
-from mlebench.preparation import progress
 from mlebench.preparation.kaggle.errors import KaggleError, Transient
-from mlebench.preparation.kaggle.kept import read_facts, write_facts
+from mlebench.preparation.kaggle.kept import fetch_each, read_facts, write_facts
 from mlebench.preparation.kaggle.standings import NotUnderstood, Team, teams_of_list, teams_of_zip
 
 if TYPE_CHECKING:
@@ -83,29 +81,12 @@ def fetch_leaderboard(client: Client, dataset: Dataset) -> dict[str, Any]:
     return write_facts(facts_path(dataset), competition.id, facts)
 
 
-def fetch_leaderboards(datasets: Sequence[Dataset], client: Client | None = None) -> dict[str, str]:
-    """Fetch several; what went wrong, by competition. Stops where Kaggle can't be reached or wants a rest.
-
-    Without a client, one with the credentials of the environment is used. Raises UsageError if there are none, or
-    Kaggle does not take them.
-    """
-    from mlebench.preparation.kaggle.client import Client
-
-    problems: dict[str, str] = {}
-    if not datasets:
-        return problems
-    with ExitStack() as stack, progress.step("fetching leaderboards", len(datasets)) as done:
-        client = client or stack.enter_context(Client())
-        for place, dataset in enumerate(datasets):
-            try:
-                fetch_leaderboard(client, dataset)
-            except Transient as error:
-                rest = [each.competition.id for each in datasets[place:]]
-                return problems | dict.fromkeys(rest, f"not fetched: {error}")
-            except KaggleError as error:
-                problems[dataset.competition.id] = f"not fetched: {error}"
-            done()
-    return problems
+def fetch_leaderboards(
+    datasets: Sequence[Dataset], *, force: bool = False, client: Client | None = None
+) -> dict[str, str]:
+    """Fetch those that are not there, or all with `force`; what went wrong, by competition. As `fetch_each`."""
+    wanted = [each for each in datasets if force or not each.leaderboard_path.is_file()]
+    return fetch_each("fetching leaderboards", wanted, fetch_leaderboard, client)
 
 
 def agreement(published: Leaderboard, scores: Sequence[float]) -> float:
