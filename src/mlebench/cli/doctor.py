@@ -67,7 +67,8 @@ def doctor(
 
     With competitions named, also what preparing them takes: credentials for Kaggle, accepted rules, room, time.
     Kaggle is asked about those that are neither prepared nor downloaded, and a few megabytes are read to measure the
-    speed. Without, no network is used. Nothing is changed, and of keys only the names are told.
+    speed; what is open is remembered. Without, no network is used. Nothing else is changed, and of keys only the
+    names are told.
 
     The exit code is 1 if no sandbox that isolates agents works here, or if something named can't be prepared.
 

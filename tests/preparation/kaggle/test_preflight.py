@@ -10,11 +10,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from kaggle_stand_in import Fault
+from mlebench import catalog
 from mlebench.preparation.kaggle.client import Client
 from mlebench.preparation.kaggle.credentials import Credentials
-from mlebench.preparation.kaggle.errors import BadCredentials
+from mlebench.preparation.kaggle.errors import BadCredentials, RulesNotAccepted
 from mlebench.preparation.kaggle.patience import Patience
 from mlebench.preparation.kaggle.preflight import Access, check, measure_speed, memory_file
+from mlebench.preparation.kaggle.source import Kaggle
 from mlebench.preparation.progress import shown_on
 
 WEBSITE = "https://www.kaggle.com/competitions"
@@ -170,6 +172,21 @@ def test_what_was_open_is_remembered(client, kaggle, titanic, packed):
     assert datetime.now(UTC) - datetime.fromisoformat(found["titanic"].remembered) < timedelta(minutes=10)
     check(client, ["titanic"], fresh=True)
     assert asked(kaggle) == ["closed", "titanic"]
+
+
+def test_what_a_download_was_refused_is_forgotten(client, kaggle, titanic, monkeypatch, tmp_path):
+    monkeypatch.setenv("MLEBENCH_KAGGLE_URL", kaggle.url)
+    monkeypatch.setenv("KAGGLE_API_TOKEN", kaggle.credentials.secret)
+    competition = catalog.get("leaf-classification")
+    held = kaggle.add(competition.id, titanic.archive)
+    check(client, [competition.id, "titanic"])
+    held.has_entered = False
+    assert check(client, [competition.id])[competition.id].is_open  # as remembered
+    with pytest.raises(RulesNotAccepted):
+        Kaggle(tmp_path / "data").obtain(competition)
+    kaggle.requests.clear()
+    assert [access.state for access in check(client, [competition.id, "titanic"]).values()] == ["rules", "open"]
+    assert asked(kaggle) == [competition.id]
 
 
 def test_it_is_remembered_for_thirty_days(client, kaggle, titanic):

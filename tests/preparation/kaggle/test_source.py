@@ -205,7 +205,7 @@ def test_one_competition_without_rules_does_not_stop_the_others(kaggle, account,
     arguments = ["prepare", "-c", other, "-c", TITANIC, "--data-dir", tmp_path / "data", "--json"]
     results = json.loads(mlebench(*arguments, code=1).stdout)
     assert [result["state"] for result in results] == ["failed", "prepared"]
-    assert f"https://www.kaggle.com/competitions/{other}/rules" in results[0]["problems"][0]
+    assert results[0]["page"] == f"https://www.kaggle.com/competitions/{other}/rules"
 
 
 def test_a_failed_download_goes_on_next_time(kaggle, account, twin, dataset):

@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -15,13 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from filelock import FileLock
-
 from mlebench.files import write_json
 from mlebench.preparation import progress
 from mlebench.preparation.kaggle.client import Client
 from mlebench.preparation.kaggle.errors import (
     BY_HAND,
+    BadCredentials,
     KaggleError,
     NotFound,
     NotJoinable,
@@ -98,6 +97,17 @@ def check(
 def not_asked(ids: Sequence[str], error: Transient) -> dict[str, Access]:
     """What is known where Kaggle can't be asked."""
     return {each: _refused(each, error) for each in ids}
+
+
+@contextmanager
+def forgetting(client: Client, competition: str) -> Iterator[None]:
+    """What is refused inside is no longer remembered as open."""
+    try:
+        yield
+    except (RulesNotAccepted, PhoneNotVerified, NotJoinable):
+        with suppress(KaggleError, BadCredentials):
+            Memory(client.url, client.username()).forget(competition)
+        raise
 
 
 def _answers(client: Client, ids: Sequence[str], sizes: bool, fresh: bool) -> Iterator[Access]:
@@ -246,19 +256,26 @@ class Memory:
         return found
 
     def keep(self, opened: Sequence[Access]) -> None:
-        """Add these. A cache that can't be written is done without."""
+        """Add these. If two processes write at once, one of them is asked again later; no lock is worth that."""
         if not opened or not self.user:
             return
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        with suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.path.with_name(f".{self.path.name}.lock")):
-                entries = _entries(self.path)
-                for each in opened:
-                    known = entries.get(self._key(each.competition), {}).get("bytes")
-                    size = each.bytes if each.bytes is not None else known
-                    entries[self._key(each.competition)] = {"asked": now, "bytes": size}
-                write_json(self.path, entries)
+        entries = _entries(self.path)
+        for each in opened:
+            known = entries.get(self._key(each.competition), {}).get("bytes")
+            size = each.bytes if each.bytes is not None else known
+            entries[self._key(each.competition)] = {"asked": now, "bytes": size}
+        self._write(entries)
+
+    def forget(self, competition: str) -> None:
+        """It turned out not to be open any more."""
+        entries = _entries(self.path)
+        if entries.pop(self._key(competition), None):
+            self._write(entries)
+
+    def _write(self, entries: Mapping[str, Any]) -> None:
+        with suppress(OSError):  # a cache that can't be written is done without
+            write_json(self.path, entries)
 
     def _key(self, competition: str) -> str:
         return f"{self.url} {self.user} {competition}"

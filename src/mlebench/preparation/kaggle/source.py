@@ -15,6 +15,7 @@ from mlebench.preparation.kaggle import records
 from mlebench.preparation.kaggle.client import Client
 from mlebench.preparation.kaggle.download import discard, download, is_begun
 from mlebench.preparation.kaggle.patience import Patience
+from mlebench.preparation.kaggle.preflight import forgetting
 from mlebench.preparation.kaggle.single_files import SingleFiles
 
 
@@ -88,7 +89,7 @@ class Kaggle:
         """The zip; None if single files were the better way."""
         path.parent.mkdir(parents=True, exist_ok=True)
         text = f"{competition.id}: downloading from Kaggle"
-        with Client(patience=self._patience) as client, _Shown(text) as shown:
+        with Client(patience=self._patience) as client, forgetting(client, competition.id), _Shown(text) as shown:
             if not is_begun(path) and files.obtain(client, shown):
                 return None
             return download(client, competition.id, path, on_progress=shown, recorded=True)
