@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mlebench.files import write_json
-from mlebench.preparation.layout import FETCHING, ORIGIN, PLAN, SCRATCH, WORK
+from mlebench.preparation.layout import FETCHING, LOCK, ORIGIN, PLAN, SCRATCH, WORK
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def recover(home: Path, discard: Callable[[], object]) -> None:
 
 def has_leftovers(home: Path) -> bool:
     """Whether there is something for `recover` to do; also while another process prepares."""
-    return (home / PLAN).exists() or any(home.glob(f"{WORK}*"))
+    return (home / PLAN).exists() or (home / LOCK).exists() or any(_leftovers(home))
 
 
 def _read(home: Path) -> Plan:
@@ -61,6 +61,7 @@ def _carry_out(home: Path, plan: Plan, discard: Callable[[], object]) -> None:
         shutil.rmtree(home / plan.raw / SCRATCH, ignore_errors=True)
         _move(home / plan.raw, home / "raw")
     throw_away_fetched(home)
+    _clear_work(home)
     if plan.discards:
         discard()
     (home / PLAN).unlink()
@@ -89,5 +90,13 @@ def remove(folder: Path) -> None:
 
 
 def _clear_work(home: Path) -> None:
-    for leftover in home.glob(f"{WORK}*"):
-        remove(leftover)
+    for leftover in _leftovers(home):
+        if leftover.is_dir():
+            remove(leftover)
+        else:
+            leftover.unlink(missing_ok=True)
+
+
+def _leftovers(home: Path) -> list[Path]:
+    """Folders in which killed calls worked, and files that they were writing to be renamed."""
+    return [path for pattern in (f"{WORK}*", f".{PLAN}.*", f".{ORIGIN}.*") for path in home.glob(pattern)]

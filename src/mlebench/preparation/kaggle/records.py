@@ -60,6 +60,8 @@ def write_record(target: Path, content: Path, md5: str, of: list[str]) -> None:
 def remove(path: Path) -> int:
     """Remove the file and its record if it was downloaded here; returns the number of bytes freed."""
     if not is_ours(path):
+        if not path.exists():  # a process was killed in between here
+            _record(path).unlink(missing_ok=True)
         return 0
     freed = freed_by(path)
     path.unlink()
