@@ -310,20 +310,36 @@ def test_raw_files_that_prepared_ones_share_are_not_read_twice(tmp_path):
     assert found.files > len(recorded)
 
 
+@pytest.mark.parametrize(
+    ("change", "is_old", "kind"),
+    [
+        (lambda content: content[:50], False, "cut"),
+        (lambda content: b"#" + content[1:-30] + bytes(30), False, "changed"),
+        (lambda content: content[:50] + b"#" + content[51:], True, "decayed"),
+        (lambda content: content + b"#", False, "replaced"),
+    ],
+    ids=["cut", "no zip", "decayed", "replaced"],
+)
 @pytest.mark.parametrize("is_ours", [True, False])
-def test_a_kept_zip_is_verified(dataset, is_ours):
+def test_a_kept_zip_is_verified(dataset, is_ours, change, is_old, kind):
     path = dataset.home / f"{TITANIC}.zip"
-    path.write_bytes(b"the zip that came" * 100)
-    facts = {"md5": hashlib.md5(path.read_bytes()).hexdigest(), "size": path.stat().st_size}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("train.csv", "a" * 100)
+    facts = {"md5": hashlib.md5(path.read_bytes()).hexdigest(), "size": path.stat().st_size, "modified": "then"}
     if is_ours:
-        path.with_name(f"{path.name}.json").write_text(json.dumps(facts))
+        record = {**facts, "modified": path.stat().st_mtime_ns}
+        path.with_name(f"{path.name}.json").write_text(json.dumps(record))
     manifest = dataset.manifest()
     dataset.manifest_path.write_text(json.dumps({**manifest, "zip": facts}))
     assert verify(dataset) == []
-    path.write_bytes(b"the zip that came" * 50)
+    before = path.stat()
+    path.write_bytes(change(path.read_bytes()))
+    if is_old:
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     found = the_only(inspect(dataset).mismatches)
-    assert (found.path, found.is_failure) == (f"{TITANIC}.zip", is_ours)
-    assert ("download it again" if is_ours else "another archive") in found.hint
+    expected = "replaced" if kind == "decayed" and not is_ours else kind  # without the time, nobody knows
+    assert (found.path, found.kind, found.is_failure) == (f"{TITANIC}.zip", expected, expected != "replaced")
+    assert ("downloads it again" in found.hint) == found.is_failure
 
 
 # --- words

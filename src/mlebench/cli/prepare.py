@@ -159,7 +159,7 @@ def _say_result(result: Result, is_alone: bool, say: Callable[..., None]) -> Non
         say(f"  {files} files as prepared, {result.facts['published_checksums']} published checksums equal")
     if result.facts.get("source") == "synthetic":
         say("  SYNTHETIC data: scores on it say nothing about humans")
-    for problem in result.problems:
+    for problem in (*result.problems, *result.facts.get("notes", ())):
         say(f"  {problem}", err=True)
 
 

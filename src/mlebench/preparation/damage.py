@@ -22,6 +22,7 @@ Kind = Literal[
     "decayed",  # other bytes though nobody wrote
     "changed",
     "extra",  # nobody prepared it
+    "replaced",  # another zip than the one that was used: no failure
     "archive",  # not the published zip
     "follows",  # not the published file, as the zip is not either
     "preparation",  # not the published file, though the zip is

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 from mlebench.competition import Competition
 from mlebench.dataset import Dataset
@@ -18,7 +20,7 @@ from mlebench.preparation.damage import Cause, Expected, Kind, cause, cause_of_e
 from mlebench.preparation.files import walk
 from mlebench.preparation.hashing import Digest, digests
 
-NO_FAILURES: tuple[Kind, ...] = ("rewritten", "writer")
+NO_FAILURES: tuple[Kind, ...] = ("rewritten", "writer", "replaced")
 _SHOWN = 3  # files of many that all have the same fault
 _LATE = 2.0  # seconds; some file systems know no shorter ones
 _MANIFEST = "manifest.json"
@@ -45,7 +47,7 @@ class Verification:
     mismatches: tuple[Mismatch, ...]  # failures first
     files: int
     bytes: int
-    published: int  # published md5 that were compared
+    published: int  # published md5 that are those of the files
 
     @property
     def failures(self) -> list[Mismatch]:
@@ -81,7 +83,7 @@ def inspect(dataset: Dataset) -> Verification:
         tuple(sorted(wrong, key=lambda mismatch: not mismatch.is_failure)),
         len(read),
         sum(digest.size for digest in read),
-        sum(path in found for path in published),
+        sum(_unlike_md5(path, md5, found.get(path, FileNotFoundError())) is None for path, md5 in published.items()),
     )
 
 
@@ -117,8 +119,8 @@ def explain(mismatches: Iterable[Mismatch]) -> list[str]:
         same = list(group)
         lines += [_line(mismatch) for mismatch in same[:_SHOWN]]
         if len(same) > _SHOWN:
-            lines[-1] += f"\nand {len(same) - _SHOWN:,} more in {_folder(same[0])}"
-        lines[-1] += f"\n-> {hint}" if failure else f"\n-> no failure: {hint}"
+            lines[-1] += f"\n    and {len(same) - _SHOWN:,} more in {_folder(same[0])}"
+        lines[-1] += f"\n    -> {hint}" if failure else f"\n    -> no failure: {hint}"
     return lines
 
 
@@ -264,31 +266,35 @@ def _changed_zip(
 ) -> Iterator[Mismatch]:
     """The kept zip, if it is not the one that was downloaded; or not the one that the data were made from."""
     for name, path in _zip(dataset).items():
-        record, used = _record_of_download(path), manifest.get("zip")
-        known = record or used
+        known = _record_of_download(path) or manifest.get("zip")
         digest = found[name]
         if not known or (isinstance(digest, Digest) and digest.md5 == known["md5"]):
             continue
-        if isinstance(digest, OSError):
-            reason = Cause("unreadable", f"{digest.strerror or digest}: the disk may be failing")
-        elif record and digest.size < record["size"]:
-            reason = Cause("cut", "an interrupted copy, or a full disk; remove it to download it again")
-        elif record:
-            reason = Cause("changed", "it was whole when it came: remove it to download it again")
-        else:
-            reason = Cause(
-                "writer", "another archive than the one that the data were made from, which are as they were"
-            )
-        is_failure = record is not None or isinstance(digest, OSError)
+        reason = _why_another_zip(path, known, digest)
         size = digest.size if isinstance(digest, Digest) else None
         text = f"md5 {digest.md5}" if isinstance(digest, Digest) else ""
+        is_failure = reason.kind not in NO_FAILURES
         yield Mismatch(name, f"md5 {known['md5']}", text, reason.kind, reason.hint, known["size"], size, is_failure)
+
+
+def _why_another_zip(path: Path, known: Mapping[str, Any], found: Digest | OSError) -> Cause:
+    advice = "remove it, and the next preparation that needs it downloads it again"
+    if isinstance(found, OSError):
+        return Cause("unreadable", f"{found.strerror or found}: the disk may be failing")
+    if known["modified"] == path.stat().st_mtime_ns:
+        return Cause("decayed", f"not written since it was downloaded: the disk or its cable may be failing; {advice}")
+    if found.size < known["size"]:
+        return Cause("cut", f"an interrupted copy, or a full disk; {advice}")
+    if not is_zipfile(path):
+        return Cause("changed", f"it is no zip archive any more; {advice}")
+    return Cause("replaced", "somebody put another archive here than the one that the data were made from")
 
 
 def _record_of_download(path: Path) -> dict[str, Any] | None:
     """What was written down when the zip was downloaded here; None if the user put it there."""
-    record = path.with_name(f"{path.name}.json")
-    return json.loads(record.read_text(encoding="utf-8")) if record.is_file() else None
+    with suppress(FileNotFoundError, ValueError):
+        return json.loads(path.with_name(f"{path.name}.json").read_text(encoding="utf-8"))
+    return None
 
 
 def _extras(dataset: Dataset, manifest: Mapping[str, Any]) -> list[str]:

@@ -20,6 +20,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
@@ -243,14 +244,13 @@ def facts_of(dataset: Any) -> dict[str, Any]:
 
 
 def _verify(dataset: Any) -> dict[str, Any]:
-    from mlebench.preparation.verification import published_checksums, verify
+    from mlebench.preparation.verification import explain, inspect
 
-    mismatches = verify(dataset)
+    found = inspect(dataset)
     return {
-        "state": "mismatch" if mismatches else "verified",
-        "published_checksums": len(published_checksums(dataset)),
-        "problems": [
-            f"{wrong.path}: expected {wrong.expected or 'nothing'}, found {wrong.found or 'no file'}"
-            for wrong in mismatches
-        ],
+        "state": "mismatch" if found.failures else "verified",
+        "published_checksums": found.published,
+        "problems": explain(found.failures),
+        "notes": explain(found.notes),
+        "mismatches": [asdict(mismatch) for mismatch in found.mismatches],
     }
