@@ -227,3 +227,31 @@ def _replace_header(archive, header):
     start = struct.pack("<QQI", offset, len(header), zlib.crc32(header))
     checksum = struct.pack("<I", zlib.crc32(start))
     archive.write_bytes(content[:8] + checksum + start + content[32 : 32 + offset] + header)
+
+
+def test_what_is_there_is_not_unpacked_again(tmp_path):
+    archive = write(tmp_path / "a.7z", {"a": b"one", "d/b": b"two", "empty": b""})
+    un7zip(archive, tmp_path / "out")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    un7zip(archive, tmp_path / "out")
+    assert all(path.stat().st_mtime_ns == moment for path, moment in before.items())
+
+
+@pytest.mark.parametrize("content", [b"eno", b"on"])
+def test_what_is_wrong_is_unpacked_again_and_never_through_a_link(tmp_path, content):
+    archive = write(tmp_path / "a.7z", {"a": b"one", "b": b"two"})
+    un7zip(archive, tmp_path / "out")
+    (tmp_path / "mine").write_bytes(content)
+    (tmp_path / "out" / "a").unlink()
+    (tmp_path / "out" / "a").hardlink_to(tmp_path / "mine")
+    un7zip(archive, tmp_path / "out")
+    assert read(tmp_path / "out") == {"a": b"one", "b": b"two"}
+    assert (tmp_path / "mine").read_bytes() == content
+
+
+@pytest.mark.parametrize("names", [("a", "a"), ("a", "./a"), ("b/a", "b")])
+def test_two_members_at_one_place_are_refused(tmp_path, names):
+    write_7z(tmp_path / "a.7z", ((name, io.BytesIO(b"x")) for name in names))
+    with pytest.raises(PreparationError, match="has the place of another|is a file where others need a folder"):
+        un7zip(tmp_path / "a.7z", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

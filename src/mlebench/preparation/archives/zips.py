@@ -129,7 +129,7 @@ def _entries(archive: Path, opened: zipfile.ZipFile) -> list[Entry]:
     starts = [info.header_offset for info in infos]
     entries = [
         Entry(info, name_of(info), info.header_offset, end)
-        for info, end in zip(infos, [*starts[1:], opened.start_dir], strict=True)
+        for info, end in zip(infos, [*starts, opened.start_dir][1:], strict=True)
     ]
     for entry, following in pairwise([*entries, None]):
         assert entry is not None
