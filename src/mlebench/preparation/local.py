@@ -8,7 +8,7 @@ from typing import Literal
 
 from mlebench.competition import Competition
 from mlebench.errors import PreparationError, UsageError
-from mlebench.preparation.archives import unzip
+from mlebench.preparation.archives import extract
 from mlebench.preparation.layout import SCRATCH
 
 ARCHIVES = (".zip", ".7z", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
@@ -58,7 +58,7 @@ class Local:
         found = self._find(competition.id)
         self._taken = found.path
         if found.kind == "archive":
-            _unpack(found.path, raw)
+            extract(found.path, raw)
             return
         for entry in sorted(found.path.iterdir()):
             link = raw / entry.name
@@ -120,12 +120,3 @@ def _others_in(folder: Path, competition_id: str) -> list[str]:
 
 def _without_ending(name: str) -> str:
     return next((name.removesuffix(ending) for ending in ARCHIVES if name.endswith(ending)), "")
-
-
-def _unpack(archive: Path, raw: Path) -> None:
-    from mlebench.preparation import archives
-
-    if not archive.stat().st_size:
-        raise PreparationError(f"{archive} is empty")
-    unpack = getattr(archives, "extract", unzip)
-    unpack(archive, raw)
