@@ -37,6 +37,7 @@ from mlebench.dataset import Dataset
 from mlebench.errors import MlebenchError, NotPreparedError, UsageError
 from mlebench.preparation import progress
 from mlebench.preparation.board import Board
+from mlebench.preparation.commit import has_leftovers
 from mlebench.preparation.sizes import Needs, needs
 from mlebench.preparation.sources import Downloading, Keep, Source, find_source, is_prepared_from
 from mlebench.preparation.worker import Died, Worker, facts_of
@@ -164,6 +165,7 @@ class _Job:
     is_there: bool = False  # and only to be verified
     needs: Needs | None = None  # None: nothing is known, or it takes next to nothing
     is_size_told: bool = False  # by Kaggle or a zip that is here
+    begun: int = 0  # bytes of its download that are there
     worker: Worker | None = None
 
     @property
@@ -172,8 +174,13 @@ class _Job:
 
     @property
     def size(self) -> int:
-        """What it is sorted by."""
+        """Of its download or, where nothing is known of that, its data."""
         return (self.needs.download or self.needs.peak) if self.needs else 0
+
+    @property
+    def is_before(self) -> int:
+        """What is waiting is sorted by this: the bytes to come."""
+        return self.size - (self.begun if self.stage == "download" else 0)
 
     @property
     def peak(self) -> int:
@@ -244,7 +251,7 @@ class _Pipeline:
             except (NotPreparedError, MlebenchError) as error:
                 self._finish(task, Result(_id(task), "failed", (str(error),)))
                 continue
-            if is_there and not task.verify:
+            if is_there and not task.verify and not has_leftovers(task.dataset.home):
                 self._finish(task, Result(_id(task), "already prepared", (), facts))
             else:
                 self._jobs.append(_job(task, source, is_there))
@@ -311,7 +318,7 @@ class _Pipeline:
         self._note_lack_of_disk()
 
     def _waiting(self, stage: str) -> list[_Job]:
-        return sorted((job for job in self._jobs if job.stage == stage), key=lambda job: job.size)
+        return sorted((job for job in self._jobs if job.stage == stage), key=lambda job: job.is_before)
 
     def _note_lack_of_disk(self) -> None:
         """Who waits for disk; if nothing is under way that could free any, waiting is of no use."""
@@ -374,7 +381,7 @@ class _Pipeline:
     def _start_preparing(self, job: _Job) -> None:
         job.stage = "preparing"
         self._board.enter(job.name, "preparing")
-        job.worker = Worker(_order(job.task, job.is_there), self._board.display(job.name))
+        job.worker = Worker(_order(job), self._board.display(job.name))
         self._in_thread(partial(self._follow, job, job.worker))
 
     def _follow(self, job: _Job, worker: Worker) -> None:
@@ -459,13 +466,29 @@ def _is_there(task: Task, source: Source) -> bool:
 
 
 def _job(task: Task, source: Source, is_there: bool) -> _Job:
-    archive = task.dataset.home / f"{_id(task)}.zip"
-    if task.source == "kaggle" and not is_there:
-        size = archive.stat().st_size if archive.is_file() else None
-        stage = "download" if size is None else "prepare"
-        return _Job(task, source, stage, needs=_needs(task, size), is_size_told=size is not None)
-    is_to_download = isinstance(source, Downloading) and not is_there
-    return _Job(task, source, "download" if is_to_download else "prepare", is_there)
+    if is_there:
+        return _Job(task, source, "prepare", is_there)
+    archive = _archive(task)
+    size = archive.stat().st_size if archive else None
+    if task.source == "kaggle" or archive:
+        stage = "prepare" if archive else "download"
+        return _Job(task, source, stage, needs=_needs(task, size), is_size_told=size is not None, begun=_begun(task))
+    return _Job(task, source, "download" if isinstance(source, Downloading) else "prepare")
+
+
+def _archive(task: Task) -> Path | None:
+    """The archive that is here already, if it is plain to see."""
+    name = f"{_id(task)}.zip"
+    given = Path(task.source).expanduser()
+    places = [task.dataset.home / name] if task.source == "kaggle" else [given, given / name, given / _id(task) / name]
+    return next((place for place in places if place.is_file()), None)
+
+
+def _begun(task: Task) -> int:
+    """The bytes that an interrupted download has left."""
+    from mlebench.preparation.kaggle.download import begun_bytes
+
+    return begun_bytes(task.dataset.home / f"{_id(task)}.zip") if task.source == "kaggle" else 0
 
 
 def _needs(task: Task, download_bytes: int | None) -> Needs | None:
@@ -488,8 +511,8 @@ def _together(each: Sequence[Needs], at_once: int) -> Needs:
     return Needs(sum(one.download for one in each), final + sum(on_top), final, basis)
 
 
-def _order(task: Task, is_there: bool) -> dict[str, Any]:
-    competition = task.dataset.competition
+def _order(job: _Job) -> dict[str, Any]:
+    task, competition = job.task, job.task.dataset.competition
     return {
         "folder": str(competition.folder),
         "edition": competition.edition,
@@ -500,7 +523,8 @@ def _order(task: Task, is_there: bool) -> dict[str, Any]:
         "keep": task.keep,
         "force": task.force,
         "verify": task.verify,
-        "prepare": not is_there,
+        # Of what is there, the engine clears away what a killed call left, if it is from this source.
+        "prepare": not job.is_there or task.dataset.source == job.source.name,
     }
 
 

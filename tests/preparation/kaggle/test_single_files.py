@@ -122,7 +122,9 @@ def test_what_is_told_of_them(held, source, competition):
 
 
 def test_what_is_there_needs_neither_network_nor_account(kaggle, held, source, competition, home, raw, monkeypatch):
+    assert source.bytes_here(competition) is None
     source.obtain(competition)
+    assert source.bytes_here(competition) == sum(len(CONTENTS[name]) for name in USED)
     asked = len(kaggle.requests)
     monkeypatch.delenv("KAGGLE_API_TOKEN")
     again = Kaggle(home.parent)

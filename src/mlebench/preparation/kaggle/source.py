@@ -55,6 +55,13 @@ class Kaggle:
         published = competition.checksums.get("zip", "")
         self._found = _Obtained(archive, {} if archive else files.archives(), published)
 
+    def bytes_here(self, competition: Competition) -> int | None:
+        """The size of what is here for `fetch`; None if something has to be downloaded first."""
+        path, files = self._zip(competition), self._files(competition)
+        if path.is_file():
+            return path.stat().st_size
+        return sum(each.size for each in files.archives().values()) if files.are_there else None
+
     def discard(self, competition: Competition) -> int:
         """Remove what was downloaded here; returns the number of bytes freed."""
         return discard(self._zip(competition)) + self._files(competition).discard()
