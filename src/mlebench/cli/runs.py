@@ -105,6 +105,11 @@ def runs_dir_option(command: click.decorators.FC) -> click.decorators.FC:
 )
 @click.option("--obfuscated", is_flag=True, help="The description names neither the competition nor its host.")
 @click.option(
+    "--original-description",
+    is_flag=True,
+    help='The description is the competition\'s own pages, as "mlebench prepare --pages" fetched them.',
+)
+@click.option(
     "--sign",
     "key_path",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -149,6 +154,7 @@ def run(
     hidden_validation: float | None,
     scores_per_hour: int,
     obfuscated: bool,
+    original_description: bool,
     key_path: Path | None,
     name: str | None,
     resume: str | None,
@@ -209,6 +215,7 @@ def run(
             agent_parameters=_parameters(parameters),
             edition=edition,
             obfuscated=obfuscated,
+            original_description=original_description,
             model=model,
             models_file=models_file,
             budget={

@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from mlebench.report import figure, formatting, over_time, statistics
 from mlebench.report.figure import Figure, Scored
 from mlebench.report.results import AttemptResult, RunResults
+from mlebench.runs.store import RunConfig
 
 _TEMPLATES = Path(__file__).parent / "templates"
 LETTERS = {  # an attempt in the overview
@@ -107,7 +108,7 @@ def disclosure(results: RunResults) -> list[Fact]:
         "attempts at a time": str(run.workers),
         "executor": run.executor,
         "edition": run.edition,
-        "description": "obfuscated" if run.obfuscated else "named",
+        "description": _description(run),
         "hidden validation": formatting.hidden_validation(run.hidden_validation, run.scores_per_hour) or "none",
         "source of the data": ", ".join(sources),
         "data": run.data_dir,
@@ -118,6 +119,13 @@ def disclosure(results: RunResults) -> list[Fact]:
         "command": " ".join(run.command),
     }
     return [Fact(name, formatting.clean(value) if value else "not recorded") for name, value in entries.items()]
+
+
+def _description(run: RunConfig) -> str:
+    """Which of the three texts agents read."""
+    if run.obfuscated:
+        return "obfuscated"
+    return "original" if run.original_descriptions else "named"
 
 
 def _budget(gateway: Mapping[str, Any]) -> str:

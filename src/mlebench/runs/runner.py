@@ -50,6 +50,7 @@ def plan_run(
     agent_parameters: dict[str, str] | None = None,
     edition: str = "v1",
     obfuscated: bool = False,
+    original_description: bool = False,
     model: str | None = None,
     models_file: Path | None = None,
     budget: Mapping[str, Any] | None = None,
@@ -77,6 +78,9 @@ def plan_run(
         raise UsageError(
             "without a sandbox the agent can't be kept from the competition's name: --obfuscated needs one"
         )
+    if original_description and (obfuscated or sandbox == "none"):
+        why = "it names the competition" if obfuscated else "without a sandbox it can't take the place of ours"
+        raise UsageError(f"--original-description is not possible here: {why}")
     if hidden_validation is not None and sandbox == "none":
         raise UsageError(
             "without a sandbox the agent can't be kept from the rows held back: --hidden-validation needs one"
@@ -113,6 +117,7 @@ def plan_run(
         disk_bytes=disk_bytes or disk_share(runs_dir.absolute(), workers),
         edition=REVISIONS[edition],
         obfuscated=obfuscated,
+        original_descriptions=_original_descriptions(datasets) if original_description else {},
         sources={dataset.competition.id: dataset.source for dataset in datasets},
         network="open" if sandbox == "none" else "gateway" if gateway else "none",
         model=model,
@@ -213,6 +218,14 @@ def _require_prepared(datasets: Sequence[Dataset]) -> None:
             f"{len(missing)} of {len(datasets)} competitions are not prepared in {datasets[0].data_dir}: "
             f'"mlebench prepare {ids}"{more} does it'
         )
+
+
+def _original_descriptions(datasets: Sequence[Dataset]) -> dict[str, str]:
+    """The SHA-256 of each competition's own description. Raises NotPreparedError if its pages were not fetched."""
+    from mlebench.preparation.kaggle.kept import sha256
+    from mlebench.preparation.kaggle.pages import original_description
+
+    return {dataset.competition.id: sha256(original_description(dataset)) for dataset in datasets}
 
 
 def _fetched_leaderboards(datasets: Sequence[Dataset]) -> dict[str, str]:

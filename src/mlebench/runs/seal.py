@@ -19,6 +19,7 @@ from mlebench.sandbox.collect import collect_submission
 RECORDS = (
     "instructions.txt",
     "prompt.txt",
+    "description.md",
     "output.txt",
     "validations.jsonl",
     "scores.jsonl",

@@ -74,7 +74,9 @@ class Setting:
         )
 
     def write_texts(self) -> None:
-        """Write instructions.txt and prompt.txt."""
+        """Write instructions.txt and prompt.txt, and description.md where it is not the one among the data."""
+        if self.config.original_descriptions:
+            write_text(self._description, self._original_description())
         told = instructions(self.config)
         write_text(self.folder.path / "instructions.txt", told)
         write_text(self.folder.path / "prompt.txt", prompt(told, self._description.read_text(encoding="utf-8")))
@@ -86,8 +88,21 @@ class Setting:
 
     @property
     def _description(self) -> Path:
-        competition = self.dataset.competition
-        return competition.description_path if self.config.obfuscated else self.dataset.public / "description.md"
+        if self.config.obfuscated:
+            return self.dataset.competition.description_path
+        if self.config.original_descriptions:
+            return self.folder.path / "description.md"
+        return self.dataset.public / "description.md"
+
+    def _original_description(self) -> str:
+        """The text that run.json names; SandboxError if it is another by now."""
+        from mlebench.preparation.kaggle.kept import sha256
+        from mlebench.preparation.kaggle.pages import original_description
+
+        text = original_description(self.dataset)
+        if sha256(text) != self.config.original_descriptions[self.folder.competition_id]:
+            raise SandboxError("the original pages of the competition are not those that run.json names")
+        return text
 
     def world(self, sockets: Mapping[int, Path], variables: Mapping[str, str]) -> World:
         """All that the agent may see and use."""
@@ -114,7 +129,7 @@ class Setting:
             "prompt.txt": self.folder.path / "prompt.txt",
             "validate_submission.sh": Path(validation.__file__).with_name("validate_submission.sh"),
         }
-        if self.config.obfuscated:
+        if self.config.obfuscated or self.config.original_descriptions:
             files["data/description.md"] = self._description
         return files | (self.held_back.home_files if self.held_back else {})
 

@@ -6,7 +6,7 @@
 <run>/.hidden-validation/<competition>/  training rows held back, see mlebench.runs.hidden_validation
 <run>/<competition>/<seed>/attempt.json state, end, times, peaks, use of the model, seal
                           /grade.json   what the submission is worth
-                          /submission/ code/ logs/ output.txt prompt.txt instructions.txt
+                          /submission/ code/ logs/ output.txt prompt.txt instructions.txt [description.md]
                           /validations.jsonl gateway.jsonl telemetry.jsonl
                           /snapshots/<seconds>/ what the submission was meanwhile, and what that is worth
                           /earlier/<n>/ records of a try that did not count
@@ -51,6 +51,9 @@ class RunConfig:
     disk_bytes: int | None = None
     edition: str = "v1"
     obfuscated: bool = False  # the description names neither the competition nor its host
+    original_descriptions: dict[str, str] = field(
+        default_factory=dict
+    )  # competition -> SHA-256 of what is read for ours
     sources: dict[str, str] = field(default_factory=dict)
     network: str | None = None  # none, gateway (to the model alone) or open
     model: str | None = None  # as upstream/name
