@@ -12,6 +12,8 @@ from mlebench.preparation.kaggle.errors import SETTINGS, which_tab
 from mlebench.preparation.kaggle.preflight import Access, State
 from mlebench.preparation.readiness import Readiness
 
+USUAL_SPEED = 10_000_000  # bytes a second, where none could be measured
+
 _BARRED: dict[State, str] = {  # what to do, in this order
     "rules": "Open each page, join and accept the rules; --open opens them for you.",
     "phone": "Verify it once, then run this again.",
@@ -54,12 +56,13 @@ def _kaggle(data: Readiness) -> Iterator[Finding]:
         yield Finding("credentials", True if account.kind else None, what, advice)
     elif account.problem and data.access:  # they may be good
         yield Finding("credentials", None, what)
-        yield Finding("server", False, _sentence(account.problem))
+        yield Finding("server", False, account.problem)
     elif account.problem:
-        yield Finding("credentials", False, what, _sentence(account.problem))
+        yield Finding("credentials", False, what, account.problem[0].upper() + account.problem[1:])
     else:
-        yield Finding("credentials", True, what)
-        yield Finding("user", True, account.user or "Kaggle accepts the credentials, and tells no name")
+        is_known = account.user or any(each.state != "unknown" for each in data.access.values())
+        yield Finding("credentials", True if is_known else None, what)
+        yield Finding("user", True if account.user else None, account.user or "Kaggle tells no name")
         slowed = f"asked {account.refusals} times to slow down" if account.refusals else "never asked to slow down"
         yield Finding("rate limit", None, f"{slowed}, in {account.calls} calls")
         words = f"Kaggle does not tell whether it is verified; if a refusal mentions it: {SETTINGS}"
@@ -78,8 +81,9 @@ def _competitions(data: Readiness) -> Iterator[Finding]:
         remembered = sorted(each.remembered for each in opened if each.remembered)
         since = f" ({len(remembered)} remembered since {remembered[0][:10]}; --fresh asks anew)" if remembered else ""
         yield Finding("open", True, f"{len(opened)} of {total}{since}: can be downloaded")
-    if data.wanted and not data.access:
-        yield Finding("not asked", False, f"{len(data.wanted)} of {total}: it takes credentials that Kaggle accepts")
+    if data.account.problem and data.wanted:
+        yield Finding("not asked", False, f"{len(data.wanted)} of {total}: see above")
+        return
     for state, advice in _BARRED.items():
         yield from _barred([each for each in data.barred if each.state == state], state, advice, total)
 
@@ -107,11 +111,8 @@ def _room_and_time(data: Readiness) -> Iterator[Finding]:
         return
     if data.wanted:
         told = sum(each.bytes is not None for each in data.access.values())
-        basis = (
-            "sizes as Kaggle tells them"
-            if told == all_of_them
-            else f"{told} of {all_of_them} sizes as Kaggle tells them"
-        )
+        some = f"{told} of {all_of_them} sizes as Kaggle tells them, the others estimated" if told else "estimated"
+        basis = "sizes as Kaggle tells them" if told == all_of_them else some
         yield Finding("download", None, f"{decimal(needs.download)} ({basis})")
     yield Finding("disk", None, f"about {decimal(needs.peak)} at the peak, of which {decimal(needs.final)} stay")
     missing = f"{decimal(needs.peak - data.free)} are missing: make room, name another folder (--data-dir), or fewer"
@@ -127,7 +128,9 @@ def _room_and_time(data: Readiness) -> Iterator[Finding]:
 
 def _time(data: Readiness) -> Finding:
     if data.speed is None:
-        return Finding("time", None, "no estimate: there was no zip large enough to measure the speed with")
+        why = "Kaggle was not asked" if data.account.problem else "no zip was large enough to measure the speed with"
+        hours = _hours(data.needs.hours_at(USUAL_SPEED))
+        return Finding("time", None, f"no estimate, as {why}; at {decimal(USUAL_SPEED)} a second, {hours} to download")
     speed = data.speed.bytes_per_second
     sample = f"{decimal(data.speed.bytes)} of {data.speed.competition}"
     how = f"{decimal(round(speed))} a second, measured just now by one download of {sample}"
@@ -145,7 +148,3 @@ def _hours(hours: float) -> str:
     if hours < 1:
         return f"{hours * 60:.0f} minutes"
     return f"{hours:.1f} hours" if hours < 48 else f"{hours / 24:.1f} days"
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:].rstrip(".") + "."

@@ -9,7 +9,9 @@ from mlebench.preparation.kaggle.patience import Patience
 
 @pytest.fixture(autouse=True)
 def _no_account_of_the_users(monkeypatch, tmp_path):
-    for name in ("KAGGLE_API_TOKEN", "KAGGLE_USERNAME", "KAGGLE_KEY", "KAGGLE_CONFIG_DIR", "XDG_CONFIG_HOME"):
+    for name in ("KAGGLE_API_TOKEN", "KAGGLE_USERNAME", "KAGGLE_KEY", "KAGGLE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME"):  # both below HOME then
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
@@ -58,7 +60,7 @@ class Display:
     def __init__(self):
         self.steps, self.done = [], {}
 
-    def start(self, text, total, unit=""):
+    def start(self, text, total, _unit=""):
         self.steps.append((text, total))
         self.done[len(self.steps)] = 0
         return len(self.steps)

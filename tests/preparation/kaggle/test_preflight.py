@@ -1,6 +1,7 @@
 """What the user has access to: every answer of Kaggle's, every fault, what is remembered."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -21,11 +22,6 @@ from mlebench.preparation.progress import shown_on
 
 WEBSITE = "https://www.kaggle.com/competitions"
 ON_DATA_TAB = ("detecting-insults-in-social-commentary", "the-icml-2013-whale-challenge-right-whale-redux")
-
-
-@pytest.fixture(autouse=True)
-def _cache(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 @pytest.fixture
@@ -230,7 +226,8 @@ def test_a_damaged_memory_is_none(client, kaggle, titanic, content):
 
 
 def test_a_memory_that_can_not_be_written_is_done_without(client, kaggle, titanic, tmp_path):
-    (tmp_path / "cache").write_text("a file where a folder should be")
+    memory_file().parents[1].parent.mkdir(parents=True)
+    memory_file().parents[1].write_text("a file where a folder should be")
     assert check(client, ["titanic"])["titanic"].is_open
 
 
@@ -246,7 +243,7 @@ def test_who_interrupts_does_not_wait_for_pauses(kaggle, packed, tmp_path):
     )
     environment = {
         **{"MLEBENCH_KAGGLE_URL": kaggle.url, "KAGGLE_API_TOKEN": kaggle.credentials.secret},
-        **{"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path), "PATH": ""},
+        **{"HOME": os.environ["HOME"], "PATH": ""},
     }
     kaggle.fail("DownloadDataFiles", Fault.answer(429, retry_after="60"))
     process = subprocess.Popen(

@@ -31,10 +31,9 @@ PAGES = [f"{WEBSITE}/{RULES}/rules", f"{WEBSITE}/{ON_DATA_TAB}/data"]
 
 
 @pytest.fixture(autouse=True)
-def _account(monkeypatch, tmp_path, kaggle):
+def _account(monkeypatch, kaggle):
     monkeypatch.setenv("MLEBENCH_KAGGLE_URL", kaggle.url)
     monkeypatch.setenv("KAGGLE_API_TOKEN", kaggle.credentials.secret)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 @pytest.fixture
@@ -99,7 +98,7 @@ def test_what_is_barred_is_told_with_its_page(examined, held):
     assert "--open" in found["rules"].advice
     assert "may be closed" in found["closed"].text
     assert found["closed"].lines == (f"{WEBSITE}/{CLOSED}/data",)
-    assert found["download"].text.endswith("(2 of 5 sizes as Kaggle tells them)")
+    assert found["download"].text.endswith("(2 of 5 sizes as Kaggle tells them, the others estimated)")
 
 
 def test_what_is_here_is_not_asked_for(examined, held, here, kaggle, dataset):
@@ -165,7 +164,7 @@ def test_no_credentials(examined, held, monkeypatch, kaggle):
     assert found["credentials"].works is False
     assert "(1) make an account" in found["credentials"].advice
     assert found["not asked"].text.startswith("5 of 5")
-    assert found["free"].text
+    assert found["download"].text.endswith("(estimated)")
     assert kaggle.requests == []
 
 
@@ -188,8 +187,21 @@ def test_no_network(examined, held, monkeypatch):
     assert not data.is_ready
     assert found["credentials"].works is None  # they may be good
     assert "can't be reached" in found["server"].text
-    assert found["unknown"].text.startswith("5 of 5")
+    assert found["not asked"].text == "5 of 5: see above"
+    assert {access.state for access in data.access.values()} == {"unknown"}
+    assert "Kaggle was not asked; at 10.0 MB a second, " in found["time"].text
     assert data.pages == ()
+
+
+def test_a_server_that_tells_no_names(examined, held, kaggle):
+    kaggle.fail("IntrospectToken", Fault.answer(404, "no such method"), times=2)
+    data, found = examined(OPEN)
+    assert data.is_ready
+    assert found["credentials"].works is True
+    assert found["user"].works is None
+    kaggle.fail("IntrospectToken", Fault.answer(404, "no such method"), times=2)
+    kaggle.fail("DownloadDataFiles", Fault.answer(418, "I am a teapot"))
+    assert examined(OPEN)[1]["credentials"].works is None  # nothing says that they are good
 
 
 def test_many_requests(examined, held, kaggle):
@@ -204,6 +216,14 @@ def test_a_phone_number_that_is_wanted(examined, held, kaggle):
     assert found["phone"].lines == ("https://www.kaggle.com/settings",)
     assert "Verify your phone number first." in found["phone"].text
     assert list(data.pages) == ["https://www.kaggle.com/settings"]
+
+
+def test_one_that_could_not_be_asked_about(examined, held, kaggle):
+    kaggle.fail("DownloadDataFiles", Fault.answer(418, "I am a teapot"))
+    data, found = examined(OPEN)
+    assert not data.is_ready
+    assert "I am a teapot" in found["unknown"].text
+    assert found["unknown"].lines == (OPEN,)
 
 
 def test_what_is_remembered_is_said_to_be(examined, held, kaggle):
