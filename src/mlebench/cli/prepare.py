@@ -159,18 +159,24 @@ def _say_result(result: Result, is_alone: bool, say: Callable[..., None]) -> Non
         say(f"  {files} files as prepared, {result.facts['published_checksums']} published checksums equal")
     if result.facts.get("source") == "synthetic":
         say("  SYNTHETIC data: scores on it say nothing about humans")
+    if unlike := result.facts.get("unlike_published"):
+        say(f"  not as published: {', '.join(unlike[:3])}{' ...' if unlike[3:] else ''}; so the download stays")
+        say("  --verify tells more")
     for problem in (*result.problems, *result.facts.get("notes", ())):
         say(f"  {problem}", err=True)
 
 
 def _say_summary(results: list[Result], context: click.Context) -> None:
     """On standard error: how many are there, what is not and why, and the command that goes on."""
+    from mlebench.cli.progress_display import size
     from mlebench.preparation.pipeline import STATES
 
     missing = [result for result in results if result.problems]
     if len(results) > 1:
         counts = {state: sum(result.state == state for result in results) for state in STATES}
         click.echo("\n" + ", ".join(f"{count} {state}" for state, count in counts.items() if count), err=True)
+    if used := sum(result.facts.get("disk_bytes", 0) for result in results):
+        click.echo(f"{size(used)} of disk used by what was prepared now", err=True)
     refused = [result for result in missing if result.page]
     if refused and len(results) > 1:
         click.echo("Kaggle does not give these to your account yet. Open each page, do what it asks:", err=True)
