@@ -17,7 +17,7 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -170,6 +170,8 @@ class StandIn:
         scope = {**scope, "path": path, "raw_path": path.encode(), "transport": getattr(cycle, "transport", None)}
         try:
             await self._app(scope, receive, send)
+        except ClientDisconnect:  # a client that was killed while it asked
+            return
         except Exception as error:
             self.errors.append(error)
             raise
