@@ -28,7 +28,7 @@ def find_integers(file: Path, names: Sequence[str]) -> pd.DataFrame:
 
     columns = ["start", "end", *names]
     rows = array("q")  # the table, row after row: 8 bytes a number
-    with _opened(file) as opened, progress.step(f"looking through {file.name}", file.stat().st_size) as done:
+    with _opened(file) as opened, progress.step(f"looking through {file.name}", file.stat().st_size, "B") as done:
         start = reported = 0
         for document in decode_file_iter(opened):
             end = opened.tell()

@@ -22,9 +22,9 @@ import pandas as pd
 
 from mlebench.errors import PreparationError
 from mlebench.preparation import progress
-from mlebench.preparation.archives import repack, unzip, zip_files
+from mlebench.preparation.archives import extract, repack, unzip, zip_files
 from mlebench.preparation.layout import SCRATCH
-from mlebench.preparation.seven_zip import un7zip
+from mlebench.preparation.placing import link_file, link_files, link_folder, walk
 from mlebench.tables import read_csv, write_csv
 
 _FICLONE = 0x40049409
@@ -33,7 +33,7 @@ Table = TypeVar("Table", pd.DataFrame, pd.Series)
 
 
 def unpack(raw: Path, archive: str) -> Path:
-    """The folder that holds the members of the zip or 7z archive `raw`/`archive`, unpacked once.
+    """The folder that holds what is in the archive `raw`/`archive` (zip, 7z, tar …), unpacked once.
 
     Raises PreparationError if it is missing or damaged.
     """
@@ -44,7 +44,7 @@ def unpack(raw: Path, archive: str) -> Path:
             raise PreparationError(f"{archive} is missing in {raw}")
         partial = folder.with_name(folder.name + ".partial")
         shutil.rmtree(partial, ignore_errors=True)
-        (un7zip if path.suffix == ".7z" else unzip)(path, partial)
+        extract(path, partial)
         partial.rename(folder)
     return folder
 
@@ -135,91 +135,6 @@ def one_hot(labels: pd.Series, classes: Sequence[str]) -> pd.DataFrame:
     indicators = labels.to_numpy()[:, None] == np.asarray(classes, dtype=object)
     return pd.DataFrame(indicators.astype(np.int64), index=labels.index, columns=list(classes))
 
-
-def link_files(files: Iterable[tuple[Path, Path]], text: str = "placing files") -> None:
-    """Place the source of each pair (source, target) at its target: reflink, else hard link, else copy; in parallel.
-
-    Raises PreparationError that names the first missing source files.
-    """
-    pairs = list(files)
-    missing = [source for source, _ in pairs if not source.is_file()]
-    if missing:
-        shown = ", ".join(source.name for source in missing[:3])
-        raise PreparationError(
-            f"{len(missing):,} of {len(pairs):,} files are missing in {missing[0].parent}: {shown} …"
-        )
-    for parent in {target.parent for _, target in pairs}:
-        parent.mkdir(parents=True, exist_ok=True)
-    with progress.step(text, len(pairs)) as done, ThreadPoolExecutor(min(os.cpu_count() or 1, 16)) as pool:
-        for _ in pool.map(lambda pair: link_file(*pair), pairs, chunksize=64):
-            done()
-
-
-def link_folder(source: Path, target: Path, text: str = "placing files") -> None:
-    """Place every file below `source` at the same place below `target`."""
-    if not source.is_dir():
-        raise PreparationError(f"the folder {source.name} is missing in {source.parent}")
-    link_files(((path, target / path.relative_to(source)) for path in walk(source)), text)
-
-
-def walk(folder: Path) -> Iterable[Path]:
-    """All files below `folder`, also behind links, in a fixed order."""
-    for directory, names, files in os.walk(folder, followlinks=True):
-        names.sort()
-        for name in sorted(files):
-            yield Path(directory) / name
-
-
-def link_file(source: Path, target: Path) -> None:
-    """Place one file: reflink, else hard link, else copy. The parent of `target` must exist.
-
-    A hard link needs both on one file system, one that has them, and fewer links to the file than it allows. A file
-    that others can't read is copied: agents run as another user, and a link would share its rights. `source` itself
-    is never changed and may be read-only. Raises PreparationError if a file is there already: what is written to a
-    link changes the raw file as well.
-    """
-    if target.exists():
-        raise PreparationError(f"two files of the raw data would be placed at {target.parent.name}/{target.name}")
-    source = source.resolve()
-    if not source.stat().st_mode & stat.S_IROTH:
-        shutil.copyfile(source, target)
-        return
-    if _reflink(source, target):
-        return
-    try:
-        os.link(source, target)
-    except FileExistsError:  # placed by another thread in between
-        raise
-    except OSError:
-        shutil.copyfile(source, target)
-
-
-def copy_file(source: Path, target: Path) -> None:
-    """Place a file of its own with the content of `source`; the file system may let both share their blocks."""
-    if not _reflink(source, target):
-        shutil.copyfile(source, target)
-
-
-def _reflink(source: Path, target: Path) -> bool:
-    """Share the blocks of `source` (btrfs, xfs); False if the file system can't."""
-    if sys.platform != "linux":
-        return False
-    devices = source.stat().st_dev, target.parent.stat().st_dev
-    if devices in _NO_REFLINK:
-        return False
-    with source.open("rb") as original, target.open("xb") as clone:
-        try:
-            fcntl.ioctl(clone.fileno(), _FICLONE, original.fileno())
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                _NO_REFLINK.add(devices)
-        else:
-            return True
-    target.unlink()
-    return False
-
-
-_NO_REFLINK: set[tuple[int, int]] = set()  # devices of source and target that refused once
 
 __all__ = [
     "hold_out",

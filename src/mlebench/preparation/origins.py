@@ -10,8 +10,7 @@ import os
 import random
 from pathlib import Path
 
-from mlebench.preparation import progress
-from mlebench.preparation.files import copy_file, walk
+from mlebench.preparation.placing import Pair, copy_file, for_each, paths_in
 
 MOMENT = 1_262_304_000  # 2010-01-01, the time of all test files
 
@@ -22,17 +21,23 @@ def hide_origins(public: Path) -> None:
     Other files keep their links: of training files the label is known, and where both kinds lie in one folder
     the raw files did, under names that tell no label.
     """
-    files = [path for path in walk(public) if is_for_testing(path.relative_to(public))]
+    files = [f"{public}/{path}" for path in paths_in(public) if is_for_testing(path)]
     random.SystemRandom().shuffle(files)
-    with progress.step("hiding where test files came from", len(files)) as done:
-        for path in files:
-            copy = path.with_name(f".{path.name}.own")
-            copy_file(path, copy)
-            os.utime(copy, (MOMENT, MOMENT))
-            copy.replace(path)
-            done()
+    for_each([(path, _beside(path)) for path in files], _replace, "hiding where test files came from")
 
 
-def is_for_testing(path: Path) -> bool:
-    """Whether a file below public lies in a folder named `test…`."""
-    return any(part.lower().startswith("test") for part in path.parts[:-1])
+def _beside(path: str) -> str:
+    parent, _, name = path.rpartition("/")
+    return f"{parent}/.{name}.own"
+
+
+def _replace(pair: Pair) -> None:
+    path, copy = pair
+    copy_file(path, copy)
+    os.utime(copy, (MOMENT, MOMENT))
+    os.replace(copy, path)  # noqa: PTH105, for speed
+
+
+def is_for_testing(path: str) -> bool:
+    """Whether a file at `path` below public lies in a folder named `test…`."""
+    return any(part.lower().startswith("test") for part in path.split("/")[:-1])

@@ -14,7 +14,7 @@ def picture_hashes(paths: Sequence[Path], text: str = "comparing pictures") -> l
 
     Raises PreparationError that names a file which is no picture.
     """
-    return progress.in_threads(text, _picture_hash, paths)
+    return progress.in_threads(text, _picture_hash, paths, "files")
 
 
 def _picture_hash(path: Path) -> str:

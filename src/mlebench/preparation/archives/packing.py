@@ -28,7 +28,7 @@ def zip_files(files: Iterable[tuple[Path, str]], archive: Path) -> None:
         shown = ", ".join(file.name for file in missing[:3])
         raise PreparationError(f"{len(missing):,} of {len(pairs):,} files for {archive.name} are missing: {shown} …")
     archive.parent.mkdir(parents=True, exist_ok=True)
-    with progress.step(f"packing {archive.name}", len(pairs)) as done, zipfile.ZipFile(archive, "w") as opened:
+    with progress.step(f"packing {archive.name}", len(pairs), "files") as done, zipfile.ZipFile(archive, "w") as opened:
         for file, name in pairs:
             member = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
             member.external_attr = 0o644 << 16
@@ -52,7 +52,7 @@ def repack(archive: Path, names: Iterable[str], target: Path) -> None:
             missing = sorted(set(wanted) - set(opened.namelist()))
             if missing:
                 raise PreparationError(f"{len(missing):,} members are missing in {archive.name}: {missing[0]} …")
-            with progress.step(f"packing {target.name}", len(wanted)) as done:
+            with progress.step(f"packing {target.name}", len(wanted), "files") as done:
                 for name in wanted:
                     given = opened.getinfo(name)
                     member = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
