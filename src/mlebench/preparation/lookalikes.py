@@ -29,7 +29,7 @@ def lookalikes(pictures: Sequence[Path], limit: float = 4.0) -> np.ndarray:
 
 def _thumbnails(pictures: Sequence[Path]) -> np.ndarray:
     """Grey levels, float32, shape (pictures, 256)."""
-    found = progress.in_threads("looking for pictures that are the same", _thumbnail, pictures)
+    found = progress.in_threads("looking for pictures that are the same", _thumbnail, pictures, "files")
     return np.array(found, dtype=np.float32).reshape(len(pictures), _SIDE**2)
 
 

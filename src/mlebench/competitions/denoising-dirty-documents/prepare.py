@@ -80,7 +80,7 @@ def _write_pixels(pictures: list[Path], public: Path, private: Path) -> None:
     with (
         (private / "answers.csv").open("w", encoding="utf-8") as answers,
         (public / "sampleSubmission.csv").open("w", encoding="utf-8") as sample,
-        progress.step("writing pixels", len(pictures)) as done,
+        progress.step("writing pixels", len(pictures), "files") as done,
     ):
         for file in (answers, sample):
             file.write("id,value\n")

@@ -94,7 +94,7 @@ def _pack(raw: Path, shown: tuple[Path, Mapping[str, str]], tested: tuple[Path, 
     require_unique(pd.Series(list(to_test.values()), name="file name"))
     left = {*to_train, *to_test}
     with tarfile.open(train, "w") as archive, tempfile.TemporaryDirectory(prefix=".test-", dir=test.parent) as folder:
-        with progress.step("packing pictures", len(left)) as done:
+        with progress.step("packing pictures", len(left), "files") as done:
             for name, size, content in _pictures(raw, left):
                 if name in to_train:
                     _add(archive, to_train[name], size, content)

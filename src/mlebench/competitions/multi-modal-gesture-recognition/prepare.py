@@ -83,7 +83,7 @@ def _copy_without_labels(source: Path, target: Path) -> None:
         _reading(source) as opened,
         gzip.GzipFile(target, "wb", compresslevel=1, mtime=0) as packed,  # sounds and videos hardly get smaller
         tarfile.open(fileobj=packed, mode="w|") as copy,
-        progress.step("taking the labels out of the test recordings", source.stat().st_size) as done,
+        progress.step("taking the labels out of the test recordings", source.stat().st_size, "B") as done,
     ):
         for member in opened:
             file = opened.extractfile(member)

@@ -45,7 +45,7 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
 
 
 def _blocks(path: Path) -> Iterator[list[Sample]]:
-    with path.open("rb") as lines, progress.step(f"dividing {path.name}", path.stat().st_size) as done:
+    with path.open("rb") as lines, progress.step(f"dividing {path.name}", path.stat().st_size, "B") as done:
         while block := list(islice(lines, BLOCK)):
             yield [_sample(line) for line in block]
             done(sum(map(len, block)))
