@@ -154,16 +154,17 @@ def _print_warnings(facts: dict[str, Any]) -> None:
     if facts["source"] != "fetched":
         return
     if facts["fetched"] and not facts["is_as_fetched"]:
-        _warn("the file was changed after it was fetched; --fetch --force gets it again")
+        _warn(facts["competition"], "the file was changed after it was fetched; --fetch --force gets it again")
     if changed := facts["differences"]:
         told = ", ".join(
             f"{name} {pair['fetched']:,} instead of {pair['published']:,}" for name, pair in changed.items()
         )
         _warn(
+            facts["competition"],
             f"Kaggle's leaderboard is no longer the published one: {told}. Medals are still given by the published "
-            "thresholds, so that they compare; ranks and percentiles are those of the fetched one."
+            "thresholds, so that they compare; ranks and percentiles are those of the fetched one.",
         )
 
 
-def _warn(text: str) -> None:
-    click.secho(f"  WARNING: {text}", fg="yellow", err=True)
+def _warn(competition: str, text: str) -> None:
+    click.secho(f"WARNING: {competition}: {text}", fg="yellow", err=True)

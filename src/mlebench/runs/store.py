@@ -51,9 +51,7 @@ class RunConfig:
     disk_bytes: int | None = None
     edition: str = "v1"
     obfuscated: bool = False  # the description names neither the competition nor its host
-    original_descriptions: dict[str, str] = field(
-        default_factory=dict
-    )  # competition -> SHA-256 of what is read for ours
+    original_descriptions: dict[str, str] = field(default_factory=dict)  # competition -> SHA-256 of the text
     sources: dict[str, str] = field(default_factory=dict)
     network: str | None = None  # none, gateway (to the model alone) or open
     model: str | None = None  # as upstream/name

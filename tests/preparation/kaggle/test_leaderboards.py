@@ -194,7 +194,7 @@ def test_thresholds_stay_the_published_ones_and_the_difference_is_told(client, h
     )
     assert (report.rank, report.num_teams, report.gold_threshold) == (1, board.teams, 0.82066)
     shown = mlebench("leaderboard", NAME, "--data-dir", dataset.data_dir)
-    assert "WARNING: Kaggle's leaderboard is no longer the published one" in shown.stderr
+    assert "WARNING: spaceship-titanic: Kaggle's leaderboard is no longer the published one" in shown.stderr
     assert f"teams {board.teams:,} instead of 2,288" in shown.stderr
     assert "ranks: exact" in shown.stdout
     assert "0.82066      place 14 or better" in shown.stdout

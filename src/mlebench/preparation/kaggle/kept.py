@@ -77,7 +77,7 @@ def fetch_each(
 
 
 def read_text(path: Path, digest: str, way_out: str) -> str:
-    """A text that was kept. Raises PreparationError with `way_out` if its SHA-256 is another than `digest`."""
+    """A text that was kept. Raises PreparationError with `way_out`, a command, if its SHA-256 is not `digest`."""
     text = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
     if sha256(text) != digest:
         raise PreparationError(f"{path} is not as it was fetched; {way_out} fetches it again")

@@ -76,7 +76,7 @@ def read_pages(dataset: Dataset) -> dict[str, str]:
             f"the original pages of {competition} are not in {dataset.data_dir}. "
             f'"mlebench prepare -c {competition} --pages --data-dir {dataset.data_dir}" fetches them.'
         )
-    way_out = f"mlebench prepare -c {competition} --pages --force"
+    way_out = f"remove {folder}, then mlebench prepare -c {competition} --pages"
     return {entry["name"]: read_text(folder / entry["file"], entry["sha256"], way_out) for entry in facts["pages"]}
 
 
