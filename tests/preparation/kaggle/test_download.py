@@ -15,8 +15,9 @@ import pytest
 
 from kaggle_stand_in import Fault
 from mlebench.errors import PreparationError
+from mlebench.preparation.kaggle import records
 from mlebench.preparation.kaggle.client import Client
-from mlebench.preparation.kaggle.download import download
+from mlebench.preparation.kaggle.download import begun_bytes, discard, download
 from mlebench.preparation.kaggle.errors import (
     BadCredentials,
     DamagedDownload,
@@ -28,6 +29,7 @@ from mlebench.preparation.kaggle.errors import (
     Unreachable,
 )
 from mlebench.preparation.kaggle.patience import Patience
+from mlebench.preparation.progress import shown_on
 
 CHUNK = 50_000
 
@@ -301,6 +303,59 @@ def test_a_part_that_was_whole_when_the_process_died(get, held, kaggle, target):
     assert len(kaggle.requests) == before
 
 
+@pytest.mark.parametrize("moment", ["before it has its name", "after"])
+def test_killed_in_the_last_moments(get, held, kaggle, target, moment):
+    """The file is whole and recorded then: it is ours, and nothing is downloaded again."""
+    get(recorded=True)
+    state = {"of": ["titanic", ""], "identity": {"size": len(held.archive), "etag": '"x"'}}
+    target.with_name("titanic.zip.part.json").write_text(json.dumps(state))
+    if moment == "before it has its name":
+        target.rename(target.with_name("titanic.zip.part"))
+    before = len(kaggle.requests)
+    get(recorded=True)
+    assert target.read_bytes() == held.archive
+    assert records.is_ours(target)
+    assert visible(target.parent) == ["titanic.zip", "titanic.zip.json"]
+    assert len(kaggle.requests) == before
+
+
+def test_discarding_takes_what_an_interrupted_download_left(get, held, kaggle, target):
+    kaggle.fail("storage", Fault(), *[Fault.cut(0)] * 4)
+    with pytest.raises(Unreachable):
+        get()
+    assert begun_bytes(target) == CHUNK
+    target.write_bytes(b"by hand")
+    assert discard(target) == CHUNK
+    assert visible(target.parent) == ["titanic.zip"]
+    assert begun_bytes(target) == 0
+
+
+def test_what_another_process_downloads_is_not_discarded(kaggle, packed, target, start):
+    kaggle.add("titanic", packed(2_000_000))
+    kaggle.pace = 0.05
+    process = start(1 << 18)
+    while not begun_bytes(target):
+        assert process.poll() is None
+        time.sleep(0.002)
+    assert discard(target) == 0
+    kaggle.pace = 0
+    assert process.wait() == 0
+    assert target.is_file()
+
+
+def test_waiting_for_another_process_is_told(kaggle, packed, target, start, client, display):
+    kaggle.add("titanic", packed(2_000_000))
+    kaggle.pace = 0.05
+    process = start(1 << 18)
+    while not begun_bytes(target):
+        assert process.poll() is None
+        time.sleep(0.002)
+    with shown_on(display):
+        download(client, "titanic", target)
+    assert process.wait() == 0
+    assert any("titanic.zip: waiting for process" in text for text, _ in display.steps)
+
+
 def test_a_disk_that_is_too_small(get, kaggle, target):
     kaggle.add("titanic", b"")
     kaggle.fail("storage", Fault(no_ranges=False, longer=1 << 60))
@@ -316,9 +371,10 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from mlebench.preparation.kaggle.client import Client
-from mlebench.preparation.kaggle.download import download
+from mlebench.preparation.kaggle import records
+from mlebench.preparation.kaggle.download import begun_bytes, discard, download
 with Client() as client:
-    download(client, "titanic", Path(sys.argv[1]), chunk_bytes=int(sys.argv[2]))
+    download(client, "titanic", Path(sys.argv[1]), chunk_bytes=int(sys.argv[2]), recorded=True)
 """
 
 
@@ -358,7 +414,8 @@ def test_killed_at_any_moment(kaggle, packed, target, start):
     kaggle.pace = 0
     assert start(chunk).wait() == 0
     assert target.read_bytes() == content
-    assert visible(target.parent) == ["titanic.zip"]
+    assert visible(target.parent) == ["titanic.zip", "titanic.zip.json"]
+    assert records.is_ours(target)
     assert kaggle.served <= len(content) + kills * chunk
 
 

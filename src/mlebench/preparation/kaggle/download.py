@@ -92,6 +92,8 @@ def download(
                 if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                     raise
                 raise PreparationError(f"the disk of {target.parent} is full; free some and run it again") from error
+        elif not _part_of(target).exists():
+            _state_of(target).unlink(missing_ok=True)  # of a process that was killed a moment before it was done
     return records.describe(target)
 
 
