@@ -17,9 +17,10 @@ from mlebench.cli.options import (
     selected,
     selection_options,
 )
-from mlebench.cli.output import show_json
+from mlebench.cli.output import show_json, shown_progress
 
 if TYPE_CHECKING:
+    from mlebench.dataset import Dataset
     from mlebench.preparation.pipeline import Plan, Result, Task
     from mlebench.preparation.sources import Keep
 
@@ -50,6 +51,7 @@ _CHOOSING = {"ids", "split_name", "ids_file", "everything", "lite"}
 @click.option("--verify/--skip-verification", default=None, help="Recompute all checksums, published ones too.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Preparations at a time. Default: by processors and memory.")
 @click.option("--download-jobs", type=click.IntRange(min=1), default=2, show_default=True, help="Downloads at a time.")
+@click.option("--pages", is_flag=True, help="Also fetch the competitions' original pages from Kaggle, first.")
 @click.option("--force", is_flag=True, help="Prepare again what is prepared.")
 @edition_option
 @competitions_option
@@ -69,6 +71,7 @@ def prepare(
     verify: bool | None,
     jobs: int | None,
     download_jobs: int,
+    pages: bool,
     force: bool,
     edition: str,
     folders: tuple[Path, ...],
@@ -105,7 +108,21 @@ def prepare(
         Task(Dataset(competition.in_edition(edition), where), source, rows, seed, kept, force, bool(verify))
         for competition in {c.id: c for c in chosen}.values()
     ]
+    problems = _fetch_pages([task.dataset for task in tasks], force) if pages else {}
     _prepare(tasks, jobs, download_jobs, as_json)
+    if problems:
+        raise click.exceptions.Exit(1)
+
+
+def _fetch_pages(datasets: list[Dataset], force: bool) -> dict[str, str]:
+    """Fetch the original pages that are not there, tell what went wrong, and return it by competition."""
+    from mlebench.preparation.kaggle.pages import fetch_all_pages
+
+    with shown_progress():
+        problems = fetch_all_pages(datasets, force=force)
+    for competition, problem in problems.items():
+        click.echo(f"{competition}: original pages: {problem}", err=True)
+    return problems
 
 
 def _prepare(tasks: list[Task], jobs: int | None, download_jobs: int, as_json: bool) -> None:

@@ -107,3 +107,17 @@ def test_faults(client, kaggle, held, dataset, pauses, tmp_path):
     with pytest.raises(RateLimited):
         fetch_pages(client, dataset, force=True)
     assert read_pages(dataset)["rules"] == PAGES["rules"]
+
+
+def test_prepare_fetches_them_first(mlebench, kaggle, held, monkeypatch, tmp_path):
+    for name, value in kaggle.environment.items():
+        monkeypatch.setenv(name, value)
+    arguments = ("prepare", "--source", "synthetic", "--rows", 60, "--data-dir", tmp_path, "--pages")
+    mlebench(*arguments, "-c", NAME)
+    dataset = Dataset(catalog.get(NAME), tmp_path)
+    assert dataset.is_prepared
+    assert read_pages(dataset) == PAGES
+    shown = mlebench(*arguments, "-c", NAME, "-c", "spooky-author-identification", code=1)
+    assert "spooky-author-identification: original pages: not fetched" in shown.stderr
+    assert Dataset(catalog.get("spooky-author-identification"), tmp_path).is_prepared
+    assert len(kaggle.calls("ListCompetitionPages")) == 2
