@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from mlebench.doctor import Diagnosis, Finding
+    from mlebench.preparation.readiness import Readiness
 
 MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("·", "dim")}
 WIDE = 120  # where there is no terminal
@@ -93,7 +94,7 @@ def doctor(
     else:
         _print(diagnosis)
     if open_pages and diagnosis.data is not None:
-        _open(diagnosis.data.pages)
+        _open(diagnosis.data, are_listed=not as_json)
     context.exit(0 if diagnosis.is_well else 1)
 
 
@@ -144,19 +145,29 @@ def _words(finding: Finding) -> Text:
     return text
 
 
-def _open(pages: Sequence[str]) -> None:
-    """Open the first pages in the browser, or print them where there is none; never on standard output."""
+def _open(data: Readiness, are_listed: bool) -> None:
+    """Open the first pages in the browser; where there is none, name all, unless they `are_listed` above.
+
+    Says so on standard error: on standard output there may be JSON.
+    """
     import webbrowser
 
-    first = pages[:AT_ONCE]
-    if not first:
-        click.echo("No page is to be opened.", err=True)
-        return
-    opened = [page for page in first if _has_browser() and webbrowser.open(page)]
-    text = "Opened in the browser:" if opened == list(first) else "No browser could be started here; open these:"
-    click.echo("\n".join(["", text, *(f"  {page}" for page in first)]), err=True)
-    if len(pages) > len(first):
-        click.echo(f"{len(pages) - len(first)} more: when these are done, call this again for the next.", err=True)
+    opened = [page for page in data.pages[:AT_ONCE] if _has_browser() and webbrowser.open(page)]
+    click.echo("\n" + "\n".join(_of_opening(data, opened, are_listed)), err=True)
+
+
+def _of_opening(data: Readiness, opened: Sequence[str], are_listed: bool) -> list[str]:
+    if not data.pages and data.account.problem:
+        return ["Kaggle was not asked: it is not known which pages are to be opened."]
+    if not data.pages:
+        return ["No page is to be opened."]
+    if not opened and are_listed:
+        return ["No browser can be started here: open the pages above yourself."]
+    if not opened:
+        return ["No browser can be started here. Open yourself:", *data.pages]
+    left = len(data.pages) - len(opened)
+    more = [f"{left} more are left: when these are done, call this again for the next."] if left else []
+    return ["Opened in the browser:", *opened, *more]
 
 
 def _has_browser() -> bool:

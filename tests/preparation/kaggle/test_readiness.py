@@ -341,9 +341,22 @@ def test_no_more_than_a_few_are_opened_at_once(doctor, kaggle, packed, tmp_path)
     ids = [competition.id for competition in catalog.split("medium")][: AT_ONCE + 3]
     for each in ids:
         kaggle.add(each, packed(10), has_entered=False)
-    result = doctor(*[word for each in ids for word in ("-c", each)], "--open")  # no browser: they are printed
-    first, _, more = result.stderr.partition(f"{len(ids) - AT_ONCE} more")
-    assert "No browser could be started here; open these:" in first
-    assert [each in first for each in ids] == [True] * AT_ONCE + [False] * 3
-    assert more
+    result = doctor(*[word for each in ids for word in ("-c", each)], "--open", BROWSER="true")
+    assert [each in result.stderr for each in ids] == [True] * AT_ONCE + [False] * 3
+    assert "3 more are left" in result.stderr
     assert {f"    {WEBSITE}/{each}/rules" for each in ids} <= set(result.stdout.splitlines())
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_without_a_browser_all_pages_are_named(doctor, held, options):
+    result = doctor("-c", RULES, "-c", ON_DATA_TAB, "--open", *options)
+    told = result.stderr if options else result.stdout
+    assert "No browser can be started here" in result.stderr
+    assert all(page in told for page in PAGES)
+
+
+def test_nothing_to_open(mlebench, held, monkeypatch, tmp_path):
+    arguments = ("doctor", "-c", LARGE, "--open", "--data-dir", tmp_path)
+    assert "No page is to be opened." in mlebench(*arguments, code=0 if best()[0] else 1).output
+    monkeypatch.setenv("KAGGLE_API_TOKEN", "wrong")
+    assert "Kaggle was not asked" in mlebench(*arguments, code=1).output
