@@ -27,6 +27,7 @@ COMMANDS = {
         "notebooks:notebooks",
         "Fetch the most voted public notebooks of competitions, with your Kaggle account.",
     ),
+    "data": ("data:data", "Say what the data take on disk, or remove what is not needed."),
     "validate": ("grading:validate", "Say whether SUBMISSION is valid for COMPETITION; needs no labels."),
     "grade-sample": ("grading:grade_sample", "Score SUBMISSION on COMPETITION and name the medal it earns."),
     "grade": ("grading:grade", "Grade all submissions listed in a JSON-lines file and write one report."),
