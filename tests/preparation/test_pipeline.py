@@ -16,7 +16,9 @@ from mlebench import catalog
 from mlebench.competition import load_competition
 from mlebench.dataset import Dataset
 from mlebench.errors import UsageError
+from mlebench.preparation.board import Board
 from mlebench.preparation.pipeline import Task, prepare_many
+from mlebench.preparation.sizes import needs
 
 TITANIC = "spaceship-titanic"
 PATIENT = 60  # seconds after which what is waited for will not come
@@ -194,6 +196,26 @@ def test_what_does_not_fit_on_the_disk_is_told(own, kaggle, twin):
     results = prepare_many([Task(large), Task(small)])
     assert states(results) == {"large": "failed", "small": "prepared"}
     assert re.match(r"needs [\d,.]+ GB more disk", results[0].problems[0])
+
+
+def test_what_does_not_fit_beside_another_waits(own, tmp_path):
+    """Two archives that are files with holes: for what one would unpack to there is room, for both there is not."""
+    datasets = [own("first"), own("second")]
+    usual = needs(datasets[0].competition)
+    size = int(shutil.disk_usage(tmp_path).free * 0.7 / (usual.peak / usual.download - 1))
+    (tmp_path / "zips").mkdir()
+    for dataset in datasets:
+        with (tmp_path / "zips" / f"{dataset.competition.id}.zip").open("wb") as file:
+            file.truncate(size)
+    board, beside = Board(), []
+
+    def note(result):
+        beside.append((board.totals().note, [row.name for row in board.rows()]))
+
+    results = prepare_many([Task(dataset, str(tmp_path / "zips")) for dataset in datasets], 2, 2, note, board=board)
+    assert all("more disk" not in result.problems[0] for result in results)
+    assert beside[0][0].startswith("second waits for ")
+    assert [rows for _, rows in beside] == [[], []]
 
 
 def test_an_own_source_is_found_where_the_caller_finds_it(own, tmp_path, monkeypatch):

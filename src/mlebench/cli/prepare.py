@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,11 +19,8 @@ from mlebench.cli.output import show_json, shown_progress
 
 if TYPE_CHECKING:
     from mlebench.dataset import Dataset
-    from mlebench.preparation.pipeline import Plan, Result, Task
+    from mlebench.preparation.pipeline import Task
     from mlebench.preparation.sources import Keep
-
-FEW = 8  # competitions that a command names one by one
-_CHOOSING = {"ids", "split_name", "ids_file", "everything", "lite"}
 
 
 @click.command()
@@ -108,8 +103,11 @@ def prepare(
         Task(Dataset(competition.in_edition(edition), where), source, rows, seed, kept, force, bool(verify))
         for competition in {c.id: c for c in chosen}.values()
     ]
-    problems = _fetch_pages([task.dataset for task in tasks], force) if pages else {}
-    _prepare(tasks, jobs, download_jobs, as_json)
+    try:
+        problems = _fetch_pages([task.dataset for task in tasks], force) if pages else {}
+        _prepare(tasks, jobs, download_jobs, as_json)
+    except KeyboardInterrupt as error:  # while nobody catches it as a wish to stop
+        raise click.exceptions.Exit(130) from error
     if problems:
         raise click.exceptions.Exit(1)
 
@@ -126,6 +124,7 @@ def _fetch_pages(datasets: list[Dataset], force: bool) -> dict[str, str]:
 
 
 def _prepare(tasks: list[Task], jobs: int | None, download_jobs: int, as_json: bool) -> None:
+    from mlebench.cli.preparing import plan_text, say_result, say_summary
     from mlebench.cli.progress_display import shown
     from mlebench.preparation.board import Board
     from mlebench.preparation.pipeline import Interrupted, prepare_many
@@ -135,9 +134,9 @@ def _prepare(tasks: list[Task], jobs: int | None, download_jobs: int, as_json: b
         try:
             results = prepare_many(
                 *(tasks, jobs, download_jobs),
-                on_result=lambda result: None if as_json else _say_result(result, len(tasks) == 1, display.say),
+                on_result=lambda result: None if as_json else say_result(result, len(tasks) == 1, display.say),
                 on_plan=lambda plan: (
-                    display.say(_plan(plan, tasks[0].dataset.data_dir), err=True) if plan.to_do else None
+                    display.say(plan_text(plan, tasks[0].dataset.data_dir), err=True) if plan.to_do else None
                 ),
                 board=board,
             )
@@ -145,75 +144,8 @@ def _prepare(tasks: list[Task], jobs: int | None, download_jobs: int, as_json: b
             results, interrupted = stop.results, True
     if as_json:
         show_json([result.as_dict() for result in results])
-    _say_summary(results, click.get_current_context())
+    say_summary(results, click.get_current_context())
     if interrupted:
         raise click.exceptions.Exit(130)
     if any(result.problems for result in results):
         raise click.exceptions.Exit(1)
-
-
-def _plan(plan: Plan, data_dir: Path) -> str:
-    """What is about to be done, and what it takes."""
-    from mlebench.cli.progress_display import size
-
-    others = [f"{plan.there} there already"] if plan.there else []
-    others += [f"{plan.refused} not given out by Kaggle"] if plan.refused else []
-    text = f"{plan.to_do} to prepare in {data_dir}" + (f" ({', '.join(others)})" if others else "")
-    if plan.needs is None:
-        return text
-    needs, about = plan.needs, "" if plan.is_told else "about "
-    text += (
-        f"\n{about}{size(needs.download)} to download; disk: about {size(needs.peak)} at the peak and "
-        f"{size(needs.final)} in the end, {size(plan.free)} free"
-    )
-    return text + ("\nThat may not be enough: what does not fit is told and left out" if needs.peak > plan.free else "")
-
-
-def _say_result(result: Result, is_alone: bool, say: Callable[..., None]) -> None:
-    path, files = result.facts.get("path"), result.facts.get("files")
-    say(f"{result.competition}: {result.state}" + (f" in {path}" if path and is_alone else ""))
-    if result.state == "verified":
-        say(f"  {files} files as prepared, {result.facts['published_checksums']} published checksums equal")
-    if result.facts.get("source") == "synthetic":
-        say("  SYNTHETIC data: scores on it say nothing about humans")
-    if unlike := result.facts.get("unlike_published"):
-        say(f"  not as published: {', '.join(unlike[:3])}{' ...' if unlike[3:] else ''}; so the download stays")
-        say("  --verify tells more")
-    for problem in (*result.problems, *result.facts.get("notes", ())):
-        say(f"  {problem}", err=True)
-
-
-def _say_summary(results: list[Result], context: click.Context) -> None:
-    """On standard error: how many are there, what is not and why, and the command that goes on."""
-    from mlebench.cli.progress_display import size
-    from mlebench.preparation.pipeline import STATES
-
-    missing = [result for result in results if result.problems]
-    if len(results) > 1:
-        counts = {state: sum(result.state == state for result in results) for state in STATES}
-        click.echo("\n" + ", ".join(f"{count} {state}" for state, count in counts.items() if count), err=True)
-    if used := sum(result.facts.get("disk_bytes", 0) for result in results):
-        click.echo(f"{size(used)} of disk used by what was prepared now", err=True)
-    refused = [result for result in missing if result.page]
-    if refused and len(results) > 1:
-        click.echo("Kaggle does not give these to your account yet. Open each page, do what it asks:", err=True)
-    for result in refused if len(results) > 1 else []:
-        click.echo(f"  {result.page}  ({result.problems[0]})", err=True)
-    if missing:
-        click.echo(f"To go on: {_command(context, [result.competition for result in missing])}", err=True)
-
-
-def _command(context: click.Context, missing: list[str]) -> str:
-    """The same command for what is missing: what is there needs no --force again."""
-    words = ["mlebench", "prepare"]
-    is_few = len(missing) <= FEW or bool(context.params["force"])
-    for option in context.command.params:
-        name, value = str(option.name), context.params[str(option.name)]
-        if context.get_parameter_source(name) != click.core.ParameterSource.COMMANDLINE or (
-            name in _CHOOSING and is_few
-        ):
-            continue
-        given = max((option.secondary_opts if value is False else option.opts), key=len)
-        for one in value if isinstance(value, tuple) else (value,):
-            words += [given] if isinstance(one, bool) else [given, str(one)]
-    return shlex.join(words + [word for each in missing for word in ("-c", each) if is_few])

@@ -30,7 +30,7 @@ class Shown(Protocol):
 @contextmanager
 def shown(board: Board) -> Iterator[Shown]:
     """Show the board while the block runs."""
-    display = _Terminal(board) if sys.stderr.isatty() else _Lines(board)
+    display = _Terminal(board) if sys.stderr and sys.stderr.isatty() else _Lines(board)
     with display:
         yield display
 

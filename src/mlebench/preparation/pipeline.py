@@ -26,7 +26,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -183,11 +183,13 @@ class _Job:
         return self.size - (self.begun if self.stage == "download" else 0)
 
     @property
-    def peak(self) -> int:
-        """Bytes that it adds to the disk at most."""
+    def still_needs(self) -> Needs:
+        """Without the download, if that is here."""
         if self.needs is None:
-            return 0
-        return self.needs.peak - (0 if self.stage in ("download", "downloading") else self.needs.download)
+            return Needs(0, 0, 0, "unknown")
+        if self.stage in ("download", "downloading"):
+            return self.needs
+        return replace(self.needs, download=0, peak=self.needs.peak - self.needs.download)
 
     @property
     def is_under_way(self) -> bool:
@@ -292,7 +294,7 @@ class _Pipeline:
 
     def _say_plan(self) -> None:
         states = [result.state for result in self._results.values()]
-        known = [job.needs for job in self._jobs if job.needs]
+        known = [job.still_needs for job in self._jobs if job.needs]
         self._on_plan(
             Plan(
                 there=states.count("already prepared"),
@@ -337,11 +339,11 @@ class _Pipeline:
             return 0  # it was promised all when its download began
         home = job.task.dataset.data_dir
         promised = sum(
-            max(0, other.peak - self._board.downloaded(other.name))
+            max(0, other.still_needs.peak - self._board.downloaded(other.name))
             for other in self._jobs
             if other is not job and self._has_promise(other) and other.task.dataset.data_dir == home
         )
-        return max(0, job.peak - (_free(home) - promised)) if job.peak else 0
+        return max(0, job.still_needs.peak - (_free(home) - promised)) if job.needs else 0
 
     def _has_promise(self, job: _Job) -> bool:
         return job.is_under_way or (job.stage == "prepare" and self._board.downloaded(job.name) > 0)
@@ -349,7 +351,7 @@ class _Pipeline:
     def _lack_of_disk(self, job: _Job) -> str:
         home = job.task.dataset.data_dir
         return (
-            f"needs {_gb(self._lacking(job))} more disk: about {_gb(job.peak)} at the peak, {home} has "
+            f"needs {_gb(self._lacking(job))} more disk: about {_gb(job.still_needs.peak)} at the peak, {home} has "
             f"{_gb(_free(home))} free; free some or choose another --data-dir, and run it again"
         )
 
@@ -431,7 +433,7 @@ class _Pipeline:
         for job in self._jobs:
             if job.worker:
                 job.worker.kill()
-        if sys.stderr.isatty():
+        if sys.stderr and sys.stderr.isatty():
             os.write(2, b"\x1b[?25h\n")  # the display has hidden the cursor
         os._exit(Interrupted.exit_code)
 

@@ -1,0 +1,76 @@
+"""What `mlebench prepare` says: what it is about to do, how each competition ended, what is left and how to go on."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+
+from mlebench.cli.progress_display import size
+from mlebench.preparation.pipeline import STATES, Plan, Result
+
+FEW = 8  # competitions that a command names one by one
+_CHOOSING = {"ids", "split_name", "ids_file", "everything", "lite"}
+
+
+def plan_text(plan: Plan, data_dir: Path) -> str:
+    """What is about to be done, and what it takes."""
+    others = [f"{plan.there} there already"] if plan.there else []
+    others += [f"{plan.refused} not given out by Kaggle"] if plan.refused else []
+    text = f"{plan.to_do} to prepare in {data_dir}" + (f" ({', '.join(others)})" if others else "")
+    if plan.needs is None:
+        return text
+    needs, about = plan.needs, "" if plan.is_told else "about "
+    text += f"\n{about}{size(needs.download)} to download; " if needs.download else "\n"
+    text += f"disk: about {size(needs.peak)} at the peak and {size(needs.final)} in the end, {size(plan.free)} free"
+    return text + ("\nThat may not be enough: what does not fit is told and left out" if needs.peak > plan.free else "")
+
+
+def say_result(result: Result, is_alone: bool, say: Callable[..., None]) -> None:
+    """How one competition ended; with its folder if there are no others."""
+    path, files = result.facts.get("path"), result.facts.get("files")
+    say(f"{result.competition}: {result.state}" + (f" in {path}" if path and is_alone else ""))
+    if result.state == "verified":
+        say(f"  {files} files as prepared, {result.facts['published_checksums']} published checksums equal")
+    if result.facts.get("source") == "synthetic":
+        say("  SYNTHETIC data: scores on it say nothing about humans")
+    if unlike := result.facts.get("unlike_published"):
+        say(f"  not as published: {', '.join(unlike[:3])}{' ...' if unlike[3:] else ''}; so the download stays")
+        say("  --verify tells more")
+    for problem in (*result.problems, *result.facts.get("notes", ())):
+        say(f"  {problem}", err=True)
+
+
+def say_summary(results: Sequence[Result], context: click.Context) -> None:
+    """On standard error: how many are there, what is not and why, and the command that goes on."""
+    missing = [result for result in results if result.problems]
+    if len(results) > 1:
+        counts = {state: sum(result.state == state for result in results) for state in STATES}
+        click.echo("\n" + ", ".join(f"{count} {state}" for state, count in counts.items() if count), err=True)
+    if used := sum(result.facts.get("disk_bytes", 0) for result in results):
+        click.echo(f"{size(used)} of disk used by what was prepared now", err=True)
+    refused = [result for result in missing if result.page]
+    if refused and len(results) > 1:
+        click.echo("Kaggle does not give these to your account yet. Open each page, do what it asks:", err=True)
+    for result in refused if len(results) > 1 else []:
+        click.echo(f"  {result.page}  ({result.problems[0]})", err=True)
+    if missing:
+        click.echo(f"To go on: {command_again(context, [result.competition for result in missing])}", err=True)
+
+
+def command_again(context: click.Context, missing: Sequence[str]) -> str:
+    """The same command for what is missing: what is there needs no --force again."""
+    words = ["mlebench", "prepare"]
+    is_few = len(missing) <= FEW or bool(context.params["force"])
+    for option in context.command.params:
+        name, value = str(option.name), context.params[str(option.name)]
+        if context.get_parameter_source(name) != click.core.ParameterSource.COMMANDLINE or (
+            name in _CHOOSING and is_few
+        ):
+            continue
+        given = max((option.secondary_opts if value is False else option.opts), key=len)
+        for one in value if isinstance(value, tuple) else (value,):
+            words += [given] if isinstance(one, bool) else [given, str(one)]
+    return shlex.join(words + [word for each in missing for word in ("-c", each) if is_few])
