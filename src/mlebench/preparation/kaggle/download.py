@@ -26,11 +26,12 @@ import httpx
 
 from mlebench.errors import PreparationError
 from mlebench.files import write_json
+from mlebench.preparation import progress
 from mlebench.preparation.kaggle import records
 from mlebench.preparation.kaggle.client import Client
 from mlebench.preparation.kaggle.errors import DamagedDownload, KaggleError, Transient, Unreachable
 from mlebench.preparation.kaggle.records import Archive
-from mlebench.preparation.locks import held, held_if_free
+from mlebench.preparation.locks import Lock, held, held_if_free, require_held
 
 CHUNK_BYTES = 256 << 20  # a smaller one costs time on fast lines: each begins with a pause
 HASHED_AT_ONCE = 4 << 20
@@ -82,12 +83,13 @@ def download(
     marked as downloaded here, and whoever tidies up may remove it. Raises a KaggleError, or PreparationError if the
     disk is too small.
     """
+    order = _Order(client, competition, target, file, on_progress, chunk_bytes, recorded)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with held(_lock_of(target), f"{competition}: downloading {target.name}"):
+    with held(_lock_of(target), f"{competition}: downloading {target.name}") as lock:
         if not target.exists():
             try:
                 with ThreadPoolExecutor(1, "hashing") as pool:
-                    return _Download(client, competition, target, file, on_progress, chunk_bytes, recorded, pool).run()
+                    return _Download(order, lock, pool).run()
             except OSError as error:
                 if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                     raise
@@ -137,28 +139,33 @@ def _lock_of(target: Path) -> Path:
     return target.with_name(f".{target.name}.lock")
 
 
+@dataclass(frozen=True)
+class _Order:
+    """What `download` is asked for."""
+
+    client: Client
+    competition: str
+    target: Path
+    file: str
+    on_progress: Progress | None
+    chunk_bytes: int
+    recorded: bool
+
+    @property
+    def of(self) -> list[str]:
+        """What the bytes are of, as the state says it."""
+        return [self.competition, self.file]
+
+
 class _Download:
     """One download under way."""
 
-    def __init__(
-        self,
-        client: Client,
-        competition: str,
-        target: Path,
-        file: str,
-        on_progress: Progress | None,
-        chunk: int,
-        recorded: bool,
-        pool: Executor,
-    ) -> None:
-        self._client, self._competition, self._file = client, competition, file
-        self._target, self._chunk = target, chunk
-        self._on_progress, self._recorded = on_progress, recorded
-        self._part = _part_of(target)
-        self._state = _state_of(target)
+    def __init__(self, order: _Order, lock: Lock, pool: Executor) -> None:
+        self._order, self._lock, self._pool = order, lock, pool
+        self._client, self._competition = order.client, order.competition
+        self._part, self._state = _part_of(order.target), _state_of(order.target)
         self._identity: Identity | None = None  # of the bytes in `_part`
         self._done = 0
-        self._pool = pool
         self._digests = _Digests(pool)
         self._url = ""
         self._restarts = 0
@@ -179,14 +186,10 @@ class _Download:
         with suppress(OSError, ValueError, TypeError, KeyError):
             state = json.loads(self._state.read_text(encoding="utf-8"))
             identity = Identity(**state["identity"])
-            if state["of"] != self._of or not identity.is_known() or self._part.stat().st_size > identity.size:
+            if state["of"] != self._order.of or not identity.is_known() or self._part.stat().st_size > identity.size:
                 return
-            self._done = self._digests.feed_file(self._part)
+            self._done = self._digests.feed_file(self._part, f"{self._competition}: reading what has come before")
             self._identity = identity
-
-    @property
-    def _of(self) -> list[str]:
-        return [self._competition, self._file]
 
     def _fetch(self) -> None:
         """Get range after range until all is there."""
@@ -209,9 +212,10 @@ class _Download:
         return None
 
     def _fetch_range(self) -> None:
+        require_held(self._lock)
         is_new = not self._url
         if is_new:
-            self._url = self._client.locate(self._competition, self._file)
+            self._url = self._client.locate(self._competition, self._order.file)
         with self._client.open(self._url, self._range_headers()) as response:
             if response.status_code in _STALE and not is_new:
                 self._url = ""  # ask for another address
@@ -223,7 +227,7 @@ class _Download:
                 raise KaggleError(f"{self._competition}: the storage server refuses (HTTP {response.status_code})")
 
     def _range_headers(self) -> dict[str, str]:
-        headers = {"Range": f"bytes={self._done}-{self._done + self._chunk - 1}"}
+        headers = {"Range": f"bytes={self._done}-{self._done + self._order.chunk_bytes - 1}"}
         if self._done and self._identity and self._identity.validator:
             headers["If-Range"] = self._identity.validator
         return headers
@@ -244,10 +248,10 @@ class _Download:
         free = shutil.disk_usage(self._part.parent).free
         if identity.size > free:
             raise PreparationError(
-                f"{self._target.name} has {identity.size:,} bytes, {self._part.parent} has {free:,} free"
+                f"{self._order.target.name} has {identity.size:,} bytes, {self._part.parent} has {free:,} free"
             )
         self._part.write_bytes(b"")  # first: the new state must not stand beside old bytes
-        write_json(self._state, {"of": self._of, "identity": asdict(identity)})
+        write_json(self._state, {"of": self._order.of, "identity": asdict(identity)})
         self._identity, self._done, self._digests = identity, 0, _Digests(self._pool)
 
     def _append(self, response: httpx.Response) -> None:
@@ -260,24 +264,22 @@ class _Download:
                 part.flush()
                 self._digests.feed(block)
                 self._done += len(block)
-                if self._on_progress:
-                    self._on_progress(min(self._done, total), total)
+                if self._order.on_progress:
+                    self._order.on_progress(min(self._done, total), total)
 
     def _verify(self) -> None:
         """Raises DamagedDownload if the bytes are not those that the server has, or no zip where they should be."""
         assert self._identity is not None
         expected, found = self._identity, self._digests
-        name = self._target.name
+        name = self._order.target.name
         if self._done != expected.size:
             raise DamagedDownload(f"{name} arrived with {self._done:,} bytes instead of {expected.size:,}")
         for kind, theirs, ours in (("md5", expected.md5, found.md5), ("crc32c", expected.crc32c, found.crc32c)):
             if theirs and theirs != ours:
                 raise DamagedDownload(f"{name} arrived damaged: its {kind} is {ours}, Kaggle's is {theirs}")
-        if name.endswith(".zip") and not self._file:
-            try:
-                zipfile.ZipFile(self._part).close()
-            except (zipfile.BadZipFile, OSError) as error:
-                raise DamagedDownload(f"what Kaggle sends as {name} is no zip archive ({error})") from error
+        # Only the end is read: the list of members takes minutes where there are millions.
+        if name.endswith(".zip") and not self._order.file and not zipfile.is_zipfile(self._part):
+            raise DamagedDownload(f"what Kaggle sends as {name} is no zip archive")
 
     def _forget(self, error: KaggleError) -> None:
         """Throw away what is there; raises `error` if that has happened too often."""
@@ -289,13 +291,14 @@ class _Download:
             raise error
 
     def _move_into_place(self) -> Archive:
+        require_held(self._lock)
         with self._part.open("rb") as part:
             os.fsync(part.fileno())
-        if self._recorded:
-            records.write_record(self._target, self._part, self._digests.md5, self._of)
-        self._part.replace(self._target)
+        if self._order.recorded:
+            records.write_record(self._order.target, self._part, self._digests.md5, self._order.of)
+        self._part.replace(self._order.target)
         self._state.unlink(missing_ok=True)
-        return records.archive(self._target, self._digests.md5)
+        return records.archive(self._order.target, self._digests.md5)
 
 
 class _Digests:
@@ -318,13 +321,14 @@ class _Digests:
         if self._waiting >= HASHED_AT_ONCE:
             self._hand_over()
 
-    def feed_file(self, path: Path) -> int:
-        """Returns the number of bytes."""
+    def feed_file(self, path: Path, text: str) -> int:
+        """Hash a file, as a step of progress; returns the number of bytes."""
         size = 0
-        with path.open("rb") as file:
+        with path.open("rb") as file, progress.step(text, path.stat().st_size, "B") as done:
             while block := file.read(HASHED_AT_ONCE):
                 self.feed(block)
                 size += len(block)
+                done(len(block))
         return size
 
     @property
