@@ -18,6 +18,7 @@ from mlebench.grading import grade, make_report
 from mlebench.leaderboard import medal_positions
 from mlebench.preparation.kaggle.errors import KaggleError, RateLimited
 from mlebench.preparation.kaggle.leaderboards import (
+    ENOUGH,
     agreement,
     describe_leaderboard,
     fetch_leaderboard,
@@ -108,6 +109,15 @@ def test_a_public_leaderboard_in_the_zip_is_found_out(client, kaggle, held, data
     assert dataset.leaderboard.scores == tuple(float(score) for _, score in held.standings)
 
 
+def test_a_public_leaderboard_that_is_almost_the_same_is_found_out(client, held, dataset):
+    swapped = list(held.standings)
+    for place in range(30, 2200, 40):  # teams that stand elsewhere, with scores that are all there
+        swapped[place] = (swapped[place][0], swapped[place - 3][1])
+    held.public_standings, held.zips_public_board = swapped, True
+    assert agreement(dataset.competition.leaderboard, [float(score) for _, score in swapped]) > ENOUGH
+    assert fetch_leaderboard(client, dataset)["route"] == "list"
+
+
 def test_public_leaderboards_alone_are_refused(client, held, dataset):
     held.standings = public_of(held.standings)
     with pytest.raises(KaggleError, match=r"the zip: only \d+% of the places.*the list: only"):
@@ -183,7 +193,7 @@ def test_thresholds_stay_the_published_ones_and_the_difference_is_told(client, h
     changed(held)
     facts = fetch_leaderboard(client, dataset)
     assert {"teams", "gold"} <= facts["differences"].keys()
-    assert 0.9 <= facts["agreement"] < 1
+    assert ENOUGH <= facts["agreement"] < 1
     published, board = dataset.competition.leaderboard, dataset.leaderboard
     thresholds = ("gold", "silver", "bronze", "median")
     assert [getattr(board, name) for name in thresholds] == [getattr(published, name) for name in thresholds]
@@ -227,8 +237,14 @@ def test_how_well_another_leaderboard_agrees(name):
     assert board is not None
     scores = board.expanded()
     assert agreement(board, scores) == 1
-    assert agreement(board, scores[: len(scores) // 3]) < 0.9
-    assert agreement(board, [score + 0.01 * abs(board.median) + 0.0001 for score in scores]) < 0.9
+    assert agreement(board, scores, slack=0) == 1
+    rng = random.Random(0)
+    rest = [score for score in scores if rng.random() > 0.05]
+    assert agreement(board, rest) >= ENOUGH  # some teams were removed
+    assert agreement(board, scores[: len(scores) // 3]) < ENOUGH
+    public = [score * (1 + rng.gauss(0, 0.003)) for score in scores]
+    digits = max(len(repr(score).partition(".")[2]) for score in board.scores)
+    assert agreement(board, [round(score, min(digits, 5)) for score in public], slack=0) < 1
 
 
 # --- who uses it

@@ -3,8 +3,9 @@
 <data-dir>/<id>/leaderboard.csv    rank, team_id, team, score, submitted: each team that has a score, best first
                /leaderboard.json   when and how it came, its MD5, and how it agrees with the published one
 
-It is there in two forms, neither of which says whether it is the private or the public one: a zip, and the pages of a
-list. So what comes is compared with the scores that are known of the published one.
+It is there in two forms, neither of which says whether it is the private or the public one: a zip, which is one call,
+and the pages of a list, which should be the private one once a competition is over. So what comes is compared with the
+scores that are known of the published one, and the list is left out only where the zip is just that.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from mlebench.preparation.kaggle.standings import NotUnderstood, Team, teams_of_
 if TYPE_CHECKING:
     from mlebench.preparation.kaggle.client import Client
 
-ENOUGH = 0.9  # share of the published places that must be found again
+ENOUGH = 0.8  # share of the published places that must be found again
 _ROUTES: dict[str, Callable[[Client, str], list[Team]]] = {
     "zip": lambda client, competition: teams_of_zip(client.leaderboard_zip(competition)),
     "list": lambda client, competition: teams_of_list(client.leaderboard(competition)),
@@ -43,14 +44,11 @@ class _Found:
     teams: list[Team]
     agreement: float | None
     differences: dict[str, tuple[float, float]]
+    is_the_published_one: bool
 
     @property
     def scores(self) -> list[float]:
         return _scores(self.teams)
-
-    @property
-    def is_the_published_one(self) -> bool:
-        return self.agreement in (None, 1.0) and not self.differences
 
 
 def facts_path(dataset: Dataset) -> Path:
@@ -89,14 +87,15 @@ def fetch_leaderboards(
     return fetch_each("fetching leaderboards", wanted, fetch_leaderboard, client)
 
 
-def agreement(published: Leaderboard, scores: Sequence[float]) -> float:
+def agreement(published: Leaderboard, scores: Sequence[float], slack: int | None = None) -> float:
     """The share of the published places at which a team stands with the same score, or stood before some left.
 
-    A place may have moved by as many as there are more or fewer teams, and by 2 % of them or 3.
+    A place may have moved by `slack`: by default as many as there are more or fewer teams, and 2 % of them or 3.
     """
     sign = 1 if published.lower_is_better else -1
     ascending = sorted(sign * score for score in scores)
-    slack = abs(len(scores) - published.teams) + max(3, published.teams // 50)
+    if slack is None:
+        slack = abs(len(scores) - published.teams) + max(3, published.teams // 50)
 
     def is_found(rank: int, score: float) -> bool:
         value, little = sign * score, tolerance(score)
@@ -162,7 +161,8 @@ def _best(client: Client, competition: str, published: Leaderboard | None) -> _F
             continue
         if found[-1].is_the_published_one:
             return found[-1]
-    likely = max(found, key=lambda each: (each.agreement or 0.0, -len(each.differences)), default=None)
+    # The last of equals: the list.
+    likely = max(reversed(found), key=lambda each: (each.agreement or 0.0, -len(each.differences)), default=None)
     if likely is not None and (likely.agreement or 0.0) >= ENOUGH:
         return likely
     problems += [f"the {each.route}: {_not_the_private_one(each, published)}" for each in found]
@@ -175,8 +175,10 @@ def _from(client: Client, route: str, competition: str, published: Leaderboard |
     if not scores:
         raise NotUnderstood(f"it has {len(teams)} teams, none with a score")
     if published is None:
-        return _Found(route, teams, None, {})
-    return _Found(route, teams, agreement(published, scores), differences(published, scores))
+        return _Found(route, teams, None, {}, is_the_published_one=True)
+    changed = differences(published, scores)
+    is_it = not changed and agreement(published, scores, slack=0) == 1.0
+    return _Found(route, teams, agreement(published, scores), changed, is_it)
 
 
 def _not_the_private_one(found: _Found, published: Leaderboard | None) -> str:
