@@ -6,14 +6,7 @@ Written tables and placed files never change anything in `raw`: archives are unp
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import os
-import shutil
-import stat
-import sys
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from mlebench.errors import PreparationError
-from mlebench.preparation import progress
 from mlebench.preparation.archives import extract, repack, unzip, zip_files
 from mlebench.preparation.layout import SCRATCH
 from mlebench.preparation.placing import link_file, link_files, link_folder, walk
@@ -43,7 +35,6 @@ def unpack(raw: Path, archive: str) -> Path:
         if not path.is_file():
             raise PreparationError(f"{archive} is missing in {raw}")
         partial = folder.with_name(folder.name + ".partial")
-        shutil.rmtree(partial, ignore_errors=True)
         extract(path, partial)
         partial.rename(folder)
     return folder

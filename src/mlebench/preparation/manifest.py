@@ -72,9 +72,10 @@ def _store_once(prepared: Path, files: Mapping[str, Any], elsewhere: Mapping[Kin
     """
     seen = dict(elsewhere)
     for path, kind in _kinds(files):
-        first = seen.setdefault(kind, prepared / path)
-        if files[path]["size"] and first != prepared / path:
-            _replace_by_link(prepared / path, first)
+        if kind not in seen:
+            seen[kind] = prepared / path
+        elif files[path]["size"]:
+            _replace_by_link(prepared / path, seen[kind])
 
 
 def _replace_by_link(file: Path, original: Path) -> None:
@@ -89,7 +90,7 @@ def _replace_by_link(file: Path, original: Path) -> None:
 def _kinds(files: Mapping[str, Any]) -> Iterator[tuple[str, Kind]]:
     for path, facts in files.items():
         side, _, rest = path.partition("/")
-        yield path, (side, is_for_testing(Path(rest)), facts["blake3"])
+        yield path, (side, is_for_testing(rest), facts["blake3"])
 
 
 def _of_the_other_edition(dataset: Dataset) -> dict[Kind, Path]:
