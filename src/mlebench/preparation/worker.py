@@ -208,11 +208,11 @@ class Relay:
 
 def carry_out(order: Mapping[str, Any]) -> dict[str, Any]:
     """Prepare, then verify, as the order says; the facts of a result, with the problems if it fails."""
-    from mlebench.competition import load_competition
+    from mlebench.catalog import load
     from mlebench.dataset import Dataset
     from mlebench.errors import MlebenchError
 
-    competition = load_competition(Path(order["folder"]), "v1").in_edition(order["edition"])
+    competition = load(Path(order["folder"])).in_edition(order["edition"])
     dataset = Dataset(competition, Path(order["data_dir"]))
     try:
         facts: dict[str, Any] = {"state": "already prepared", "problems": []}
