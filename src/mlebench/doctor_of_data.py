@@ -8,8 +8,8 @@ from rich.filesize import decimal
 
 from mlebench.doctor import Finding, Section
 from mlebench.errors import UsageError
+from mlebench.preparation.kaggle.access import Access, State
 from mlebench.preparation.kaggle.errors import SETTINGS, which_tab
-from mlebench.preparation.kaggle.preflight import Access, State
 from mlebench.preparation.readiness import Readiness
 
 USUAL_SPEED = 10_000_000  # bytes a second, where none could be measured

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from mlebench.dataset import Dataset, read_manifest
 from mlebench.errors import UsageError
+from mlebench.preparation.kaggle.access import Access
 from mlebench.preparation.kaggle.client import Client
 from mlebench.preparation.kaggle.credentials import find_credentials
 from mlebench.preparation.kaggle.download import begun_bytes
 from mlebench.preparation.kaggle.errors import BadCredentials, KaggleError, Transient
-from mlebench.preparation.kaggle.preflight import PATIENCE, Access, Speed, check, measure_speed, not_asked
+from mlebench.preparation.kaggle.preflight import PATIENCE, Speed, check, measure_speed, not_asked
 from mlebench.preparation.kaggle.single_files import SingleFiles
 from mlebench.preparation.sizes import Needs, needs_of_all
 

@@ -18,6 +18,7 @@ from urllib.parse import urljoin
 import httpx
 
 from mlebench import __version__
+from mlebench.preparation.kaggle.authorization import Authorization
 from mlebench.preparation.kaggle.credentials import Credentials, find_credentials
 from mlebench.preparation.kaggle.errors import (
     SETTINGS,
@@ -133,6 +134,7 @@ class Client:
         self.has_answered = False  # a server that has never answered is not insisted on
         self.calls, self.refusals = 0, 0  # of these, how many it answered by asking for fewer
         self._username = self.credentials.username
+        self._authorization = Authorization(self.credentials, self.url)
         self._http = httpx.Client(headers={"User-Agent": f"mlebench/{__version__}"}, timeout=timeout)
 
     def __enter__(self) -> Client:
@@ -152,7 +154,9 @@ class Client:
         return self._patience if self.has_answered else replace(self._patience, tries=few)
 
     def username(self) -> str:
-        """The user's name: who the access token belongs to, as the server says, or whose legacy key it is."""
+        """The user's name: who the access token belongs to, as the server says, or whose legacy key or sign-in it is."""
+        if not self._username and self.credentials.is_sign_in:
+            return ""  # the client that signed in did not write it down
         if not self._username:
             answer = self._ask("security.OAuthService", "IntrospectToken", token=self.credentials.secret)
             if not answer.get("active"):
@@ -162,7 +166,7 @@ class Client:
 
     def confirmed_username(self) -> str:
         """The same, but never without a call: a legacy key says of itself whose it is, right or wrong."""
-        if self.credentials.username:
+        if self.credentials.username or self.credentials.is_sign_in:
             next(self.competitions(entered=True), None)
         return self.username()
 
@@ -292,15 +296,14 @@ class Client:
                 return attempt()
             except Transient as error:
                 failures += 1
-                self.refusals += isinstance(error, RateLimited)
                 self.patience.wait(error, failures)
 
     def _try(self, service: str, method: str, competition: str, fields: Mapping[str, Any]) -> httpx.Response:
-        headers = {"Authorization": self.credentials.authorization}
         self.calls += 1
         with _transport_errors(self.url):
-            response = self._http.post(f"{self.url}/{service}/{method}", json=dict(fields), headers=headers)
+            response = self._http.post(f"{self.url}/{service}/{method}", json=dict(fields), auth=self._authorization)
         self.has_answered = True
+        self.refusals += response.status_code == 429
         _raise_transient(response, "Kaggle")
         status, told = _refusal(response)
         if status < 400:

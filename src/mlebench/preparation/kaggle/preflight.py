@@ -2,70 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any, Literal
 
-from mlebench.files import write_json
 from mlebench.preparation import progress
+from mlebench.preparation.kaggle.access import Access, Memory, refused
 from mlebench.preparation.kaggle.client import Client
 from mlebench.preparation.kaggle.errors import (
-    BY_HAND,
     BadCredentials,
     KaggleError,
-    NotFound,
     NotJoinable,
     PhoneNotVerified,
     RateLimited,
     RulesNotAccepted,
     Transient,
-    which_tab,
 )
 from mlebench.preparation.kaggle.patience import Patience
 
-State = Literal["open", "rules", "phone", "closed", "missing", "unknown"]
-"""open: the data can be downloaded. rules: they are not accepted. phone: the account's number is not verified. closed:
-Kaggle refuses whatever is accepted. missing: Kaggle has no such competition. unknown: it could not be asked."""
-
-PATIENCE = Patience(tries=4, longest_told=120.0)  # for a client that only asks: somebody waits for the answer
+PATIENCE = Patience(tries=6, longest_told=120.0)  # for a client that only asks: somebody waits for the answer
 THREADS = 4
-REMEMBERED = timedelta(days=30)
 SAMPLE_BYTES, SAMPLE_SECONDS, LEAST_SAMPLE_BYTES = 8 << 20, 5.0, 1 << 20
-
-_STATES: tuple[tuple[type[KaggleError], State, str], ...] = (
-    (RulesNotAccepted, "rules", "open the page, join and accept the rules"),
-    (PhoneNotVerified, "phone", "open the page and verify it: once is enough for all competitions"),
-    (NotJoinable, "closed", f"look at the page, {BY_HAND}"),
-    (NotFound, "missing", "give data of your own: --source PATH"),
-    (KaggleError, "unknown", "run the same command again later"),
-)
-
-
-@dataclass(frozen=True)
-class Access:
-    """Whether Kaggle gives the user a competition's data; where not: why, the page about it, and what to do."""
-
-    competition: str
-    state: State
-    page: str = ""
-    reason: str = ""
-    advice: str = ""
-    bytes: int | None = None  # of the zip, where that was asked for and told
-    remembered: str = ""  # when Kaggle said so, in UTC; empty: now
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the data can be downloaded."""
-        return self.state == "open"
 
 
 def check(
@@ -96,7 +58,7 @@ def check(
 
 def not_asked(ids: Sequence[str], error: Transient) -> dict[str, Access]:
     """What is known where Kaggle can't be asked."""
-    return {each: _refused(each, error) for each in ids}
+    return {each: refused(each, error) for each in ids}
 
 
 @contextmanager
@@ -132,6 +94,9 @@ def _answers(client: Client, ids: Sequence[str], sizes: bool, fresh: bool) -> It
 class _Asking:
     """Asks in a few threads; iterating gives the answers as they come.
 
+    Whoever meets a failure that may pass tries again when it is his turn, one at a time; and once Kaggle has asked for
+    fewer requests, everybody asks in turn: together they would go on being too many.
+
     Daemon threads instead of a pool: whoever is interrupted must not wait for a pause, or an answer, to be over.
     """
 
@@ -140,6 +105,9 @@ class _Asking:
         self._number = len(ids)
         self._waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[Access | BaseException] = queue.SimpleQueue()
+        self._turn = threading.Lock()
+        self._is_slow = False
+        self._went_well = 0.0  # when a turn last did
         self._given_up: Transient | None = None
         self._is_over = False
         for each in ids:
@@ -168,28 +136,43 @@ class _Asking:
                     self._answers.put(error)
 
     def _ask(self, competition: str) -> Access:
-        if self._given_up is not None:
-            return _refused(competition, self._given_up)
         try:
-            url = self._client.insist(partial(self._client.locate, competition))
+            url = self._locate(competition)
         except KaggleError as error:
-            if isinstance(error, RateLimited) or (isinstance(error, Transient) and not self._client.has_answered):
-                self._given_up = error
-            return _refused(competition, error)
+            return refused(competition, error)
         return Access(competition, "open", bytes=self._size(url) if self._sizes else None)
+
+    def _locate(self, competition: str) -> str:
+        failure, failed = None, 0.0
+        if not self._is_slow and self._given_up is None:
+            try:
+                return self._client.locate(competition)
+            except Transient as error:
+                failure, failed = error, time.monotonic()
+                self._is_slow = self._is_slow or isinstance(error, RateLimited)
+        with self._turn:
+            if self._given_up is not None:
+                raise self._given_up
+            if failed < self._went_well:
+                failure = None  # it has passed
+            return self._locate_in_turn(competition, failure)
+
+    def _locate_in_turn(self, competition: str, failure: Transient | None) -> str:
+        try:
+            if failure is not None:
+                self._client.patience.wait(failure, 1)
+            url = self._client.insist(partial(self._client.locate, competition))
+        except Transient as error:
+            if isinstance(error, RateLimited) or not self._client.has_answered:
+                self._given_up = error
+            raise
+        self._went_well = time.monotonic()
+        return url
 
     def _size(self, url: str) -> int | None:
         with suppress(KaggleError):
             return self._client.insist(partial(self._client.size, url))
         return None
-
-
-def _refused(competition: str, error: KaggleError) -> Access:
-    """By the first kind of error that fits."""
-    _, state, advice = next(row for row in _STATES if isinstance(error, row[0]))
-    if state == "rules":
-        advice += which_tab(competition)
-    return Access(competition, state, error.page, error.reason.removeprefix(f"{competition}: "), advice)
 
 
 @dataclass(frozen=True)
@@ -228,71 +211,3 @@ def _read_a_part(client: Client, competition: str) -> Speed | None:
             if arrived >= SAMPLE_BYTES or seconds > SAMPLE_SECONDS:
                 break
     return Speed(competition, arrived, seconds) if arrived >= LEAST_SAMPLE_BYTES else None
-
-
-def memory_file() -> Path:
-    """Where access is remembered."""
-    from platformdirs import user_cache_path
-
-    return user_cache_path("mle-bench", appauthor=False) / "kaggle" / "access.json"
-
-
-@dataclass(frozen=True)
-class Memory:
-    """What was open to a user of a server, in a file of the user's cache folder. Nothing is kept without a user."""
-
-    url: str
-    user: str
-    path: Path = field(default_factory=memory_file)
-
-    def recall(self, ids: Sequence[str], sizes: bool) -> dict[str, Access]:
-        """What is remembered of these, only with sizes if those are needed."""
-        entries = _entries(self.path)
-        found = {}
-        for each in ids:
-            entry = entries.get(self._key(each))
-            if entry is not None and not (sizes and entry["bytes"] is None):
-                found[each] = Access(each, "open", bytes=entry["bytes"], remembered=entry["asked"])
-        return found
-
-    def keep(self, opened: Sequence[Access]) -> None:
-        """Add these. If two processes write at once, one of them is asked again later; no lock is worth that."""
-        if not opened or not self.user:
-            return
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        entries = _entries(self.path)
-        for each in opened:
-            known = entries.get(self._key(each.competition), {}).get("bytes")
-            size = each.bytes if each.bytes is not None else known
-            entries[self._key(each.competition)] = {"asked": now, "bytes": size}
-        self._write(entries)
-
-    def forget(self, competition: str) -> None:
-        """It turned out not to be open any more."""
-        entries = _entries(self.path)
-        if entries.pop(self._key(competition), None):
-            self._write(entries)
-
-    def _write(self, entries: Mapping[str, Any]) -> None:
-        with suppress(OSError):  # a cache that can't be written is done without
-            write_json(self.path, entries)
-
-    def _key(self, competition: str) -> str:
-        return f"{self.url} {self.user} {competition}"
-
-
-def _entries(path: Path) -> dict[str, Any]:
-    """The entries that are not too old; none if the file is missing or damaged."""
-    oldest = datetime.now(UTC) - REMEMBERED
-    with suppress(OSError, ValueError, AttributeError):
-        entries = json.loads(path.read_text(encoding="utf-8")).items()
-        return {key: entry for key, entry in entries if _is_entry(entry) and _time(entry) > oldest}
-    return {}
-
-
-def _is_entry(entry: Any) -> bool:
-    return isinstance(entry, Mapping) and isinstance(entry.get("bytes"), int | None) and bool(entry.get("asked"))
-
-
-def _time(entry: Mapping[str, Any]) -> datetime:
-    return datetime.fromisoformat(entry["asked"]).astimezone(UTC)
