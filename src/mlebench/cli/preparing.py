@@ -31,14 +31,15 @@ def plan_text(plan: Plan, data_dir: Path) -> str:
 def say_result(result: Result, is_alone: bool, say: Callable[..., None]) -> None:
     """How one competition ended; with its folder if there are no others."""
     path, files = result.facts.get("path"), result.facts.get("files")
-    say(f"{result.competition}: {result.state}" + (f" in {path}" if path and is_alone else ""))
+    state = click.style(result.state, fg="red" if result.problems else "green")  # for a terminal only
+    say(f"{result.competition}: {state}" + (f" in {path}" if path and is_alone else ""))
     if result.state == "verified":
         say(f"  {files} files as prepared, {result.facts['published_checksums']} published checksums equal")
     if result.facts.get("source") == "synthetic":
         say("  SYNTHETIC data: scores on it say nothing about humans")
-    if unlike := result.facts.get("unlike_published"):
-        say(f"  not as published: {', '.join(unlike[:3])}{' ...' if unlike[3:] else ''}; so the download stays")
-        say("  --verify tells more")
+    if (unlike := result.facts.get("unlike_published")) and result.state == "prepared":
+        files = "a file is" if len(unlike) == 1 else f"{len(unlike)} files are"
+        say(f"  {files} not as published, so the download stays; --verify tells more")
     for problem in (*result.problems, *result.facts.get("notes", ())):
         say(f"  {problem}", err=True)
 

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from mlebench.preparation.board import Board, Row, Totals
 
-GAP, BAR, LEAST_NAME = 2, 20, 20  # columns
+GAP, LEAST_NAME, NARROWEST_BAR, WIDEST_BAR = 2, 20, 8, 24  # columns
 
 
 class Shown(Protocol):
@@ -96,25 +96,25 @@ def _table(rows: list[Row], width: int, with_time_left: bool) -> Table:
     cells = [(row.name, row.text, _amounts_of(row), _pace(row, with_time_left)) for row in rows]
     name, text, amount, pace = (max(map(len, column)) for column in zip(*cells, strict=True))
     left = width - amount - pace - 3 * GAP
-    has_bars = name + text + BAR + GAP <= left
+    bar = min(left - name - text - GAP, WIDEST_BAR)
     name = min(name, max(LEAST_NAME, left - text))
     text = min(text, left - name)
     table = Table.grid(padding=(0, GAP, 0, 0))
     table.add_column(width=name, no_wrap=True, overflow="ellipsis", style="cyan")
     table.add_column(width=text, no_wrap=True, overflow="ellipsis")
-    if has_bars:
-        table.add_column(width=BAR)
+    if bar >= NARROWEST_BAR:
+        table.add_column(width=bar)
     table.add_column(width=amount, no_wrap=True, justify="right")
     table.add_column(width=pace, no_wrap=True, justify="right", style="dim")
     for row, (*before, done, speed) in zip(rows, cells, strict=True):
-        bar = [_bar(row)] if has_bars else []
-        table.add_row(*map(Text, before), *bar, Text(done), Text(speed))
+        bars = [_bar(row, bar)] if bar >= NARROWEST_BAR else []
+        table.add_row(*map(Text, before), *bars, Text(done), Text(speed))
     return table
 
 
-def _bar(row: Row) -> ProgressBar | Text:
+def _bar(row: Row, width: int) -> ProgressBar | Text:
     return (
-        ProgressBar(total=row.total, completed=min(row.done, row.total), width=BAR, complete_style="cyan")
+        ProgressBar(total=row.total, completed=min(row.done, row.total), width=width, complete_style="cyan")
         if row.total > 1
         else Text("")
     )

@@ -150,7 +150,7 @@ class Board:
     def _note_downloading(self, before: bool, now: float) -> None:
         """Count the time during which anything is downloaded."""
         if not before and self._is_downloading():
-            self._downloading_since = now
+            self._downloading_since, self._meter = now, _Meter(self.clock)
         elif before and not self._is_downloading():
             self._downloading_seconds += now - self._downloading_since
 

@@ -184,12 +184,11 @@ class _Job:
 
     @property
     def still_needs(self) -> Needs:
-        """Without the download, if that is here."""
+        """Without what is here of the download."""
         if self.needs is None:
             return Needs(0, 0, 0, "unknown")
-        if self.stage in ("download", "downloading"):
-            return self.needs
-        return replace(self.needs, download=0, peak=self.needs.peak - self.needs.download)
+        here = self.begun if self.stage in ("download", "downloading") else self.needs.download
+        return replace(self.needs, download=self.needs.download - here, peak=self.needs.peak - here)
 
     @property
     def is_under_way(self) -> bool:
@@ -339,11 +338,15 @@ class _Pipeline:
             return 0  # it was promised all when its download began
         home = job.task.dataset.data_dir
         promised = sum(
-            max(0, other.still_needs.peak - self._board.downloaded(other.name))
+            max(0, other.still_needs.peak - self._written(other))
             for other in self._jobs
             if other is not job and self._has_promise(other) and other.task.dataset.data_dir == home
         )
         return max(0, job.still_needs.peak - (_free(home) - promised)) if job.needs else 0
+
+    def _written(self, job: _Job) -> int:
+        """The bytes of its download that came now, while it lasts."""
+        return max(0, self._board.downloaded(job.name) - job.begun) if job.stage == "downloading" else 0
 
     def _has_promise(self, job: _Job) -> bool:
         return job.is_under_way or (job.stage == "prepare" and self._board.downloaded(job.name) > 0)
