@@ -94,14 +94,18 @@ def _barred(found: Sequence[Access], state: State, advice: str, total: int) -> I
     for each in found:
         alike.setdefault(each.reason, []).append(each)
     for reason, those in alike.items():
-        lines = tuple(dict.fromkeys(_line(each) for each in those))
-        yield Finding(state, False, f"{len(those)} of {total}: {reason}", advice, lines)
+        yield Finding(state, False, f"{len(those)} of {total}: {reason}", advice, _lines(those))
 
 
-def _line(access: Access) -> str:
-    if access.state == "rules":
-        return access.page + which_tab(access.competition)
-    return access.page or access.competition
+def _lines(found: Sequence[Access]) -> tuple[str, ...]:
+    """A line for each page, and one with all that have none."""
+    pages = dict.fromkeys(each.page + _remark(each) for each in found if each.page)
+    without = [each.competition for each in found if not each.page]
+    return (*pages, *([", ".join(without)] if without else []))
+
+
+def _remark(access: Access) -> str:
+    return which_tab(access.competition) if access.state == "rules" else ""
 
 
 def _room_and_time(data: Readiness) -> Iterator[Finding]:
