@@ -5,7 +5,8 @@ This one is a file that only one process can create (`O_EXCL`, which NFS keeps),
 names its holder by host, process and start time, and a thread of the holder renews it. Who waits takes it over
 
 - at once, if the holder was a process of the same host (and container) and is gone, however it ended;
-- after `SILENCE` seconds without renewal, by the waiting host's own clock, if the holder was on another host.
+- after `SILENCE` seconds without renewal, by the waiting host's own clock, if the holder was on another host, or is a
+  zombie that nobody waits for (in containers without an init).
 
 A holder that is silent so long and lives nevertheless (stopped by a debugger, a file system that hung) has lost the
 lock; `require_held` tells it, and it must not move anything into place then.
