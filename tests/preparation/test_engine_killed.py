@@ -88,7 +88,8 @@ def call(data):
 def contents(data):
     """All files but those that tell the time, with their hashes; checks that what looks prepared is so."""
     home = data / ID
-    found = checksums(home, [path for path in files_in(home) if not path.endswith(("manifest.json", ".zip.json", "raw.json"))])
+    timeless = [path for path in files_in(home) if not path.endswith(("manifest.json", ".zip.json", "raw.json"))]
+    found = checksums(home, timeless)
     if (home / "prepared" / "manifest.json").is_file():
         for path, facts in read_manifest(home / "prepared")["files"].items():
             assert found[f"prepared/{path}"] == facts, path

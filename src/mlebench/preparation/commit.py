@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mlebench.files import write_json
-from mlebench.preparation.layout import FETCHING, LOCK, ORIGIN, PLAN, SCRATCH, WORK
+from mlebench.preparation.layout import FETCHING, LOCK, ORIGIN, PLAN, RAW_RECORD, SCRATCH, WORK
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ def _carry_out(home: Path, plan: Plan, discard: Callable[[], object]) -> None:
     _move(home / plan.made, home / plan.target)
     if plan.raw:
         shutil.rmtree(home / plan.raw / SCRATCH, ignore_errors=True)
+        (home / RAW_RECORD).unlink(missing_ok=True)  # of those that were kept before
         _move(home / plan.raw, home / "raw")
     throw_away_fetched(home)
     _clear_work(home)
@@ -99,4 +100,5 @@ def _clear_work(home: Path) -> None:
 
 def _leftovers(home: Path) -> list[Path]:
     """Folders in which killed calls worked, and files that they were writing to be renamed."""
-    return [path for pattern in (f"{WORK}*", f".{PLAN}.*", f".{ORIGIN}.*") for path in home.glob(pattern)]
+    patterns = (f"{WORK}*", *(f".{name}.*" for name in (PLAN, ORIGIN, RAW_RECORD)))
+    return [path for pattern in patterns for path in home.glob(pattern)]

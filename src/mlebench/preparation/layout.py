@@ -6,3 +6,4 @@ FETCHING = ".fetching"  # raw files of a source that goes on where it stopped
 ORIGIN = ".fetching.json"  # what these are made from, and whether they are whole
 PLAN = ".finishing.json"  # what is left to do of a preparation that is whole
 SCRATCH = ".unpacked"  # below raw files: inner archives unpacked, which Kaggle does not ship so
+RAW_RECORD = "raw.json"  # what kept raw files are, to verify them
