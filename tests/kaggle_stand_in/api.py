@@ -25,6 +25,7 @@ class Api:
         self._held: Mapping[str, Held] = server.held
         self._answers = {
             "IntrospectToken": self._introspect,
+            "GenerateAccessToken": self._token,
             "GetCompetition": self._competition,
             "ListCompetitions": self._competitions,
             "ListDataFiles": self._files,
@@ -50,6 +51,11 @@ class Api:
         active = body["token"] == self._server.credentials.secret
         name = self._server.legacy_credentials.username
         return JSONResponse({"active": active, **({"username": name} if active else {})})
+
+    def _token(self, body: dict[str, Any]) -> Response:
+        if body["refreshToken"] != self._server.sign_in.secret:
+            return error(401, "Unauthenticated")
+        return JSONResponse({"token": self._server.credentials.secret, "expiresIn": self._server.token_lifetime})
 
     def _facts(self, name: str) -> dict[str, Any]:
         """Fields that are zero, false or empty are left out."""

@@ -67,6 +67,7 @@ class StandIn:
 
     credentials = Credentials("the stand-in", TOKEN)
     legacy_credentials = Credentials("the stand-in", KEY, USERNAME)
+    sign_in = Credentials("the stand-in", "stand-in-refresh-token", USERNAME, is_sign_in=True)
 
     def __init__(self, port: int = 0, on_request: Callable[[Recorded], None] | None = None) -> None:
         self.port = port
@@ -77,6 +78,7 @@ class StandIn:
         self.limit: RateLimit | None = None
         self.has_verified_phone = True
         self.knows_credentials = True
+        self.token_lifetime = 43_200  # seconds; of what a sign-in gets
         self.requests_per_address: int | None = None  # then its permission is over
         self._on_request = on_request
         self._faults: dict[str, deque[Fault]] = {}
@@ -216,7 +218,7 @@ class StandIn:
                 request.scope["transport"].abort()
             if fault.status or not fault.pause:
                 return error(fault.status or 500, fault.message, fault.headers, fault.code)
-        if not self._is_known(request.headers.get("authorization")):
+        if method != "GenerateAccessToken" and not self._is_known(request.headers.get("authorization")):
             return error(401, "Unauthenticated")
         return self._api.answer(method, body)
 

@@ -2,6 +2,9 @@
 
 import base64
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -102,3 +105,41 @@ def test_what_can_be_no_token_is_refused_without_showing_it(home, secret):
 
 def test_secrets_are_in_no_repr(home):
     assert "geheim" not in repr(find_credentials({"HOME": str(home), "KAGGLE_API_TOKEN": "geheim"}))
+
+
+IMPORTING = """
+import importlib, pkgutil, sys
+
+def no_questions(event, arguments):
+    if event in ("open", "os.mkdir", "socket.connect", "builtins.input"):
+        writes = event != "open" or (isinstance(arguments[1], str) and set(arguments[1]) & set("wax+"))
+        if writes and arguments[:1] != ("/dev/null",):
+            sys.exit(f"importing did {event} {arguments}")
+
+sys.addaudithook(no_questions)
+import mlebench, mlebench.preparation.kaggle as package
+for module in pkgutil.iter_modules(package.__path__):
+    importlib.import_module(f"{package.__name__}.{module.name}")
+from mlebench.preparation.sources import find_source
+find_source("kaggle")
+"""
+
+
+def test_importing_asks_for_nothing_and_makes_no_files(tmp_path):
+    """Unlike other clients: an account is looked for when it is needed, not before."""
+    for name in ("user", "here"):
+        (tmp_path / name).mkdir(mode=0o500)
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "user"), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", IMPORTING]
+    result = subprocess.run(
+        command,
+        cwd=tmp_path / "here",
+        env=environment,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert (result.stdout, result.stderr) == ("", "")
+    assert [*(tmp_path / "user").iterdir(), *(tmp_path / "here").iterdir()] == []

@@ -154,7 +154,7 @@ class Client:
         return self._patience if self.has_answered else replace(self._patience, tries=few)
 
     def username(self) -> str:
-        """The user's name: who the access token belongs to, as the server says, or whose legacy key or sign-in it is."""
+        """The user's name: who the access token belongs to, as the server says, or whose key or sign-in it is."""
         if not self._username and self.credentials.is_sign_in:
             return ""  # the client that signed in did not write it down
         if not self._username:

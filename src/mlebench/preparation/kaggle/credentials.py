@@ -15,9 +15,9 @@ NONE_FOUND = (
     "no Kaggle credentials were found. In five steps: (1) make an account at https://www.kaggle.com; (2) verify its "
     "phone number at https://www.kaggle.com/settings, as some competitions ask for it; (3) create an API token there, "
     "in the section API; (4) put it into the file ~/.kaggle/access_token or the variable KAGGLE_API_TOKEN (a legacy "
-    "key works too, as ~/.kaggle/kaggle.json or KAGGLE_USERNAME with KAGGLE_KEY); (5) `mlebench doctor --split lite "
-    "--open` opens the pages of the competitions whose rules are still to be accepted. Without an account: --source "
-    "FILE.zip takes a competition's zip, --source synthetic needs no data at all."
+    "key works too, as ~/.kaggle/kaggle.json or KAGGLE_USERNAME with KAGGLE_KEY, and so does `kaggle auth login`); (5) "
+    "`mlebench doctor --split lite --open` opens the pages of the competitions whose rules are still to be accepted. "
+    "Without an account: --source FILE.zip takes a competition's zip, --source synthetic needs no data at all."
 )
 
 
@@ -32,6 +32,7 @@ class Credentials:
     source: str
     secret: str = field(repr=False)
     username: str = ""  # empty: `secret` is an access token
+    is_sign_in: bool = False  # by `kaggle auth login`: `secret` is what access tokens are had for
 
     def __post_init__(self) -> None:
         if not (self.secret.isascii() and self.secret.isprintable()) or " " in self.secret:
@@ -40,6 +41,8 @@ class Credentials:
     @property
     def kind(self) -> str:
         """What it is called at Kaggle."""
+        if self.is_sign_in:
+            return "sign-in"
         return "legacy key" if self.username else "access token"
 
     @property
@@ -51,15 +54,15 @@ class Credentials:
 
 
 def find_credentials(environment: Mapping[str, str] | None = None) -> Credentials:
-    """An access token if there is one, else a legacy key.
+    """An access token if there is one, else a legacy key, else a sign-in.
 
-    Raises NoCredentials if there is neither, another UsageError if what there is can't be used.
+    Raises NoCredentials if there is none, another UsageError if what there is can't be used.
     In the official client's order: KAGGLE_API_TOKEN (the token or a file with it), ~/.kaggle/access_token, then
     KAGGLE_USERNAME and KAGGLE_KEY, each before what kaggle.json says. That file is in KAGGLE_CONFIG_DIR or, if
-    this is not set, in ~/.kaggle or ~/.config/kaggle.
+    this is not set, in ~/.kaggle or ~/.config/kaggle. Last what `kaggle auth login` left in ~/.kaggle/credentials.json.
     """
     variables = os.environ if environment is None else environment
-    found = _access_token(variables) or _legacy_key(variables)
+    found = _access_token(variables) or _legacy_key(variables) or _sign_in(variables)
     if found is None:
         raise NoCredentials(NONE_FOUND)
     return found
@@ -97,11 +100,19 @@ def _legacy_key(variables: Mapping[str, str]) -> Credentials | None:
             there, missing = ("KAGGLE_USERNAME", "KAGGLE_KEY") if username else ("KAGGLE_KEY", "KAGGLE_USERNAME")
             raise UsageError(f"{there} is set and {missing} is not: a legacy Kaggle key needs both")
         return None
-    in_file = _key_in(path)
+    in_file = _texts_in(path)
     username, key = username or in_file.get("username", ""), key or in_file.get("key", "")
     if not (username and key):
         raise UsageError(f'{path} is no Kaggle key: it must hold {{"username": "...", "key": "..."}}')
     return Credentials(str(path), key, username)
+
+
+def _sign_in(variables: Mapping[str, str]) -> Credentials | None:
+    path = _home(variables) / ".kaggle" / "credentials.json"
+    content = _texts_in(path) if _is_file(path) else {}
+    if not content.get("refresh_token"):
+        return None
+    return Credentials(str(path), content["refresh_token"], content.get("username", ""), is_sign_in=True)
 
 
 def _key_files(variables: Mapping[str, str]) -> list[Path]:
@@ -112,7 +123,7 @@ def _key_files(variables: Mapping[str, str]) -> list[Path]:
     return [home / ".kaggle" / "kaggle.json", config / "kaggle" / "kaggle.json"]
 
 
-def _key_in(path: Path) -> dict[str, str]:
+def _texts_in(path: Path) -> dict[str, str]:
     try:
         content = json.loads(_read(path))
     except ValueError:
