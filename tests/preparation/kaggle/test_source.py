@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import time
+import zipfile
 
 import pytest
 
@@ -190,6 +191,16 @@ def test_a_damaged_zip_is_named(dataset):
     with pytest.raises(PreparationError, match=f"{path} is no zip archive; remove it"):
         prepare(dataset, Kaggle(dataset.data_dir))
     assert not dataset.is_prepared
+
+
+@pytest.mark.parametrize("place", ["in a file", "in the list of files"])
+def test_a_zip_that_is_damaged_inside_is_named(source, dataset, here, tmp_path, twin, place):
+    content = bytearray(twin.read_bytes())
+    with zipfile.ZipFile(twin) as opened:
+        content[200 if place == "in a file" else opened.start_dir] ^= 0xFF
+    here.write_bytes(content)
+    with pytest.raises(PreparationError, match=f"Remove {here} and run the same command again"):
+        source.fetch(dataset.competition, tmp_path / "raw")
 
 
 def test_without_an_account(tmp_path, mlebench):

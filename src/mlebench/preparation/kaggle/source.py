@@ -11,6 +11,7 @@ from mlebench.competition import Competition
 from mlebench.errors import PreparationError
 from mlebench.preparation import progress
 from mlebench.preparation.archives import unzip
+from mlebench.preparation.archives.contents import Damaged
 from mlebench.preparation.kaggle import records
 from mlebench.preparation.kaggle.client import Client
 from mlebench.preparation.kaggle.download import discard, download, is_begun
@@ -77,7 +78,7 @@ class Kaggle:
         """Unpack the zip into `raw`, or put the single files there."""
         found = self._obtained(competition)
         if found.zip:
-            unzip(found.zip.path, raw)
+            _unzip(found.zip.path, raw)
         else:
             self._files(competition).place(raw)
 
@@ -114,6 +115,15 @@ class Kaggle:
             self.obtain(competition)
         assert self._found is not None
         return self._found
+
+
+def _unzip(path: Path, raw: Path) -> None:
+    try:
+        unzip(path, raw)
+    except PreparationError as error:
+        if not isinstance(error.__cause__, Damaged | zipfile.BadZipFile):
+            raise
+        raise PreparationError(f"{error}. Remove {path} and run the same command again to download it") from error
 
 
 def _facts(archive: records.Archive) -> dict[str, object]:
