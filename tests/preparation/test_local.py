@@ -208,3 +208,22 @@ def test_synthetic_data_stay_marked(tmp_path):
     prepare(Dataset(COMPETITION, tmp_path / "theirs"), Synthetic())
     with pytest.raises(PreparationError, match="they are synthetic"):
         prepare(Dataset(COMPETITION, tmp_path / "data"), Local(tmp_path / "theirs"))
+
+
+def test_data_of_the_original_in_the_data_directory_need_no_download(original, tmp_path, mlebench, monkeypatch):
+    """Its default data directory is ours: who has used it finds all prepared, without an account."""
+    for name in ("KAGGLE_API_TOKEN", "KAGGLE_USERNAME", "KAGGLE_KEY", "KAGGLE_CONFIG_DIR", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = tmp_path / "competitions" / ID
+    shutil.copytree(COMPETITION.folder, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    sums = published(prepared_elsewhere(original, tmp_path / "data")).checksums
+    facts = (folder / "competition.toml").read_text().partition("[checksums]")[0]
+    lines = "".join(f'"{path}" = "{md5}"\n' for path, md5 in sums.items())
+    (folder / "competition.toml").write_text(f"{facts}[checksums]\n{lines}")
+    mlebench("prepare", "-c", ID, "--competitions", folder.parent, "--data-dir", tmp_path / "data")
+    assert Dataset(COMPETITION, tmp_path / "data").manifest()["adopted"]
+    (tmp_path / "data" / ID / "prepared" / "manifest.json").unlink()
+    (tmp_path / "data" / ID / "prepared" / "public" / "train.csv").write_text("x")
+    said = mlebench("prepare", "-c", ID, "--competitions", folder.parent, "--data-dir", tmp_path / "data", code=1)
+    assert "public/train.csv is not the published file" in said.output

@@ -8,14 +8,8 @@ from typing import Any
 from mlebench.dataset import Dataset, read_manifest
 from mlebench.errors import PreparationError
 from mlebench.preparation.files import link_files
+from mlebench.preparation.sources import SIDES, has_entries
 from mlebench.preparation.verification import checksums, files_in, published_mismatches
-
-SIDES = ("public", "private")
-
-
-def holds_strangers_files(dataset: Dataset) -> bool:
-    """Whether files stand where the prepared ones belong that no manifest belongs to: the original's, say."""
-    return not dataset.is_prepared and any(_has_files(dataset.prepared / side) for side in SIDES)
 
 
 def adopt(home: Path, dataset: Dataset, prepared: Path) -> dict[str, object]:
@@ -25,7 +19,7 @@ def adopt(home: Path, dataset: Dataset, prepared: Path) -> dict[str, object]:
     checked with the manifest that is written next. Raises PreparationError with what is wrong.
     """
     folder = home / dataset.prepared.name
-    wrong = [f"there is no {folder / side}" for side in SIDES if not _has_files(folder / side)]
+    wrong = [f"there is no {folder / side}" for side in SIDES if not has_entries(folder / side)]
     wrong = wrong or (_unlike_manifest(folder, dataset) if _is_ours(folder) else _unlike_published(folder, dataset))
     if wrong:
         raise PreparationError(
@@ -36,10 +30,6 @@ def adopt(home: Path, dataset: Dataset, prepared: Path) -> dict[str, object]:
     pairs = ((folder / path, prepared / path) for path in _paths(folder))
     link_files(pairs, f"{dataset.competition.id}: taking over prepared files")
     return {"adopted": True, **({"adopted_from": _origin(folder)} if _is_ours(folder) else {})}
-
-
-def _has_files(folder: Path) -> bool:
-    return folder.is_dir() and any(folder.iterdir())
 
 
 def _is_ours(folder: Path) -> bool:

@@ -21,13 +21,21 @@ from mlebench.dataset import Dataset
 from mlebench.errors import CompetitionError, MlebenchError, PreparationError
 from mlebench.files import write_json
 from mlebench.preparation import progress
-from mlebench.preparation.adoption import adopt, holds_strangers_files
+from mlebench.preparation.adoption import adopt
 from mlebench.preparation.commit import Plan, commit, has_leftovers, recover, remove, throw_away_fetched
 from mlebench.preparation.layout import FETCHING, LOCK, ORIGIN, SCRATCH, WORK
 from mlebench.preparation.locks import Lock, held, held_if_free, require_held
 from mlebench.preparation.manifest import complete
-from mlebench.preparation.sources import Adopting, Downloading, Keep, Resumable, Source, is_prepared_from
-from mlebench.preparation.verification import published_mismatches
+from mlebench.preparation.sources import (
+    Adopting,
+    Downloading,
+    Keep,
+    Resumable,
+    Source,
+    holds_strangers_files,
+    is_prepared_from,
+)
+from mlebench.preparation.verification import published_mismatches, record_raw
 
 
 def prepare(dataset: Dataset, source: Source, *, keep: Keep = "nothing", force: bool = False) -> bool:
@@ -106,6 +114,8 @@ class _Preparation:
             plan = self._make(work)
             require_held(self._lock)
             commit(self._home, plan, lambda: _discard(self._source, self._competition))
+            if plan.raw:
+                record_raw(self._dataset)
         except PreparationError as error:
             if not _is_full_disk(error):  # the same raw files would fail again
                 throw_away_fetched(self._home)

@@ -39,7 +39,7 @@ from mlebench.preparation import progress
 from mlebench.preparation.board import Board
 from mlebench.preparation.commit import has_leftovers
 from mlebench.preparation.sizes import Needs, needs
-from mlebench.preparation.sources import Downloading, Keep, Source, find_source, is_prepared_from
+from mlebench.preparation.sources import Downloading, Keep, Source, find_source, holds_strangers_files, is_prepared_from
 from mlebench.preparation.worker import Died, Worker, facts_of
 
 if TYPE_CHECKING:
@@ -471,7 +471,7 @@ def _is_there(task: Task, source: Source) -> bool:
 
 
 def _job(task: Task, source: Source, is_there: bool) -> _Job:
-    if is_there:
+    if is_there or (not task.force and holds_strangers_files(task.dataset)):  # these are taken over, or refused
         return _Job(task, source, "prepare", is_there)
     archive = _archive(task)
     size = archive.stat().st_size if archive else None

@@ -12,6 +12,7 @@ from mlebench.dataset import Dataset, default_data_dir
 from mlebench.errors import PreparationError, UsageError
 from mlebench.preparation.local import Local
 
+SIDES = ("public", "private")
 Keep = Literal["nothing", "zip", "raw"]
 """What stays beside the prepared files: nothing, the downloaded zip, or the raw files unpacked from it."""
 
@@ -113,6 +114,19 @@ def is_prepared_from(dataset: Dataset, source: Source) -> bool:
             f"--force prepares it again from {source.name}, --data-dir puts it elsewhere"
         )
     return True
+
+
+def holds_strangers_files(dataset: Dataset) -> bool:
+    """Whether files stand where the prepared ones belong that no manifest belongs to: the original's, say.
+
+    They are taken over, or refused, before anything is downloaded.
+    """
+    return not dataset.is_prepared and any(has_entries(dataset.prepared / side) for side in SIDES)
+
+
+def has_entries(folder: Path) -> bool:
+    """Whether it is a folder with something in it."""
+    return folder.is_dir() and any(folder.iterdir())
 
 
 def discard(raw: Path) -> None:
