@@ -14,9 +14,9 @@ from pathlib import Path
 
 from mlebench.errors import PreparationError
 from mlebench.preparation.commit import recover, throw_away_fetched
-from mlebench.preparation.disk import freed_in_turn, homes, kind_of
+from mlebench.preparation.disk import OF_WORK, freed_in_turn, homes, kind_of
 from mlebench.preparation.kaggle import records
-from mlebench.preparation.layout import FETCHING, LOCK, ORIGIN, PLAN, WORK
+from mlebench.preparation.layout import FETCHING, LOCK, ORIGIN, PLAN, RAW_RECORD, WORK
 from mlebench.preparation.locks import held_if_free
 
 
@@ -104,12 +104,12 @@ def _clean(home: Path, wanted: Wanted, result: Cleaning, dry_run: bool) -> None:
 def _paths(home: Path, wanted: Wanted, result: Cleaning) -> Iterator[tuple[str, Path, tuple[Path, ...]]]:
     """Kind and path of what goes, with the small files that belong to it."""
     for path in sorted(home.iterdir()):
-        if path.name.startswith((WORK, f".{PLAN}.", f".{ORIGIN}.")) and not _is_made(home, path):
+        if path.name.startswith(OF_WORK) and not _is_made(home, path):
             yield "work", path, ()
     is_prepared = any((home / name / "manifest.json").is_file() for name in ("prepared", "prepared-v2"))
     if wanted.raw and (home / "raw").exists():
         if is_prepared or wanted.everything:
-            yield "raw", home / "raw", (home / "raw.json",)
+            yield "raw", home / "raw", (home / RAW_RECORD,)
         else:
             result.spared.append(Spared(home.name, home / "raw", "nothing is prepared from it yet; --all removes it"))
     if wanted.zips:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mlebench.errors import UsageError
 from mlebench.preparation import progress
-from mlebench.preparation.layout import FETCHING, LOCK, ORIGIN, PLAN, WORK
+from mlebench.preparation.layout import FETCHING, LOCK, ORIGIN, PLAN, RAW_RECORD, WORK
 
 KINDS = {
     "prepared": "prepared files, edition v1",
@@ -28,6 +28,7 @@ KINDS = {
     "pages": "original pages, notebooks and leaderboards",
     "other": "whatever else is there",
 }
+OF_WORK = (WORK, *(f".{name}." for name in (PLAN, ORIGIN, RAW_RECORD)))  # how leftovers of killed processes begin
 _PAGES = {"pages", "notebooks", "leaderboard.csv", "leaderboard.json"}
 _ARCHIVES = (".zip", ".7z", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
 _BLOCK = 512  # what st_blocks counts, everywhere
@@ -107,11 +108,11 @@ def kind_of(name: str, competition_id: str) -> str:
     """The kind of an entry of this name in a competition's folder."""
     if name in ("prepared", "prepared-v2"):
         return name
-    if name in ("raw", "raw.json"):
+    if name in ("raw", RAW_RECORD):
         return "raw"
     if name in (FETCHING, ORIGIN) or name.endswith((".part", ".part.json")):
         return "partial"
-    if name in (LOCK, PLAN) or name.startswith((WORK, f".{PLAN}.", f".{ORIGIN}.")) or name.endswith(".lock"):
+    if name in (LOCK, PLAN) or name.startswith(OF_WORK) or name.endswith(".lock"):
         return "work"
     if name in _PAGES:
         return "pages"

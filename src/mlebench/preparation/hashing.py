@@ -6,18 +6,19 @@ import hashlib
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 from mlebench.preparation import progress
 
+StrPath = str | os.PathLike[str]  # texts where there are millions
+
 _BLOCK = 4 << 20
+_SMALL = 1 << 20  # a file of this size is read at once
 _LARGE = 256 << 20  # a file of this size is hashed by all processors together
 _FILES_OF_A_SHARE, _BYTES_OF_A_SHARE = 256, 64 << 20
 
 
-@dataclass(frozen=True)
-class Digest:
+class Digest(NamedTuple):
     """A file's content: its size and hashes, in hexadecimal digits."""
 
     size: int
@@ -25,15 +26,14 @@ class Digest:
     md5: str = ""  # where it was asked for
 
 
-@dataclass(frozen=True)
-class _Work:
-    path: Path
+class _Work(NamedTuple):
+    path: StrPath
     size: int
     needs_md5: bool
 
 
 def digests(
-    files: Mapping[str, Path], needs_md5: Collection[str] = (), text: str = "computing checksums"
+    files: Mapping[str, StrPath], needs_md5: Collection[str] = (), text: str = "computing checksums"
 ) -> dict[str, Digest | OSError]:
     """The digest of each file, by the names that `files` gives them; the error of what can't be read.
 
@@ -44,7 +44,7 @@ def digests(
     work: dict[tuple[int, int], _Work] = {}
     for name, path in files.items():
         try:
-            facts = path.stat()
+            facts = os.stat(path)  # noqa: PTH116, for speed
         except OSError as error:
             found[name] = error
             continue
@@ -94,22 +94,26 @@ def _digests_of_share(share: Sequence[_Work], done: progress.Step) -> list[Diges
 def _digest(work: _Work, done: progress.Step | None) -> Digest:
     from blake3 import blake3
 
-    content = blake3(max_threads=blake3.AUTO if work.size >= _LARGE else 1)
+    if work.size <= _SMALL and not work.needs_md5:
+        with open(work.path, "rb", buffering=0) as file:  # noqa: PTH123, for speed
+            content = file.read()
+        return Digest(len(content), blake3(content).hexdigest())
+    whole = blake3(max_threads=blake3.AUTO if work.size >= _LARGE else 1)
     md5 = hashlib.md5(usedforsecurity=False) if work.needs_md5 else None
     size = 0
     for block in blocks(work.path, min(_BLOCK, work.size + 1)):
-        content.update(block)
+        whole.update(block)
         if md5:
             md5.update(block)
         size += len(block)
         if done:
             done(len(block))
-    return Digest(size, content.hexdigest(), md5.hexdigest() if md5 else "")
+    return Digest(size, whole.hexdigest(), md5.hexdigest() if md5 else "")
 
 
-def blocks(path: Path, size: int = _BLOCK) -> Iterator[memoryview]:
+def blocks(path: StrPath, size: int = _BLOCK) -> Iterator[memoryview]:
     """The file's content in blocks of at most `size` bytes; each is overwritten by the next."""
     buffer = memoryview(bytearray(size))
-    with path.open("rb", buffering=0) as file:
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123, for speed
         while count := file.readinto(buffer):
             yield buffer[:count]

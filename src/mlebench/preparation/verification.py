@@ -17,8 +17,9 @@ from mlebench.dataset import Dataset
 from mlebench.errors import PreparationError
 from mlebench.files import write_json
 from mlebench.preparation.damage import Cause, Expected, Kind, cause, cause_of_extra, cause_of_missing
-from mlebench.preparation.files import walk
 from mlebench.preparation.hashing import Digest, digests
+from mlebench.preparation.layout import RAW_RECORD
+from mlebench.preparation.placing import paths_in
 
 NO_FAILURES: tuple[Kind, ...] = ("rewritten", "writer", "replaced")
 _SHOWN = 3  # files of many that all have the same fault
@@ -197,7 +198,7 @@ def _md5(dataset: Dataset) -> set[str]:
 
 def raw_record(dataset: Dataset) -> Path:
     """Where it is written what kept raw files should be."""
-    return dataset.home / "raw.json"
+    return dataset.home / RAW_RECORD
 
 
 def record_raw(dataset: Dataset) -> None:
@@ -384,7 +385,7 @@ def _unlike_md5(path: str, md5: str, found: Digest | OSError, reason: Cause = _U
 
 def files_in(prepared: Path) -> list[str]:
     """The paths of all files below `prepared`, in a fixed order."""
-    return [path.relative_to(prepared).as_posix() for path in walk(prepared)]
+    return list(paths_in(prepared))
 
 
 def checksums(prepared: Path, paths: Iterable[str], *, with_tables: bool = True) -> dict[str, dict[str, Any]]:
@@ -393,7 +394,7 @@ def checksums(prepared: Path, paths: Iterable[str], *, with_tables: bool = True)
     Raises OSError for a file that can't be read.
     """
     facts: dict[str, dict[str, Any]] = {}
-    for path, digest in digests({path: prepared / path for path in paths}).items():
+    for path, digest in digests({path: f"{prepared}/{path}" for path in paths}).items():
         if isinstance(digest, OSError):
             raise digest
         facts[path] = {"size": digest.size, "blake3": digest.blake3}
