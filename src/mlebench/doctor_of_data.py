@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.filesize import decimal
 
 from mlebench.doctor import Finding, Section
 from mlebench.errors import UsageError
-from mlebench.preparation.kaggle.access import Access, State
 from mlebench.preparation.kaggle.errors import SETTINGS, which_tab
-from mlebench.preparation.readiness import Readiness
+
+if TYPE_CHECKING:
+    from mlebench.preparation.kaggle.access import Access, State
+    from mlebench.preparation.readiness import Readiness
 
 USUAL_SPEED = 10_000_000  # bytes a second, where none could be measured
 
