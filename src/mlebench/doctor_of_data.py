@@ -73,10 +73,13 @@ def _kaggle(data: Readiness) -> Iterator[Finding]:
 
 
 def _competitions(data: Readiness) -> Iterator[Finding]:
-    total = len(data.prepared) + len(data.delivered) + len(data.wanted)
+    total = len(data.prepared) + len(data.strange) + len(data.delivered) + len(data.wanted)
     if data.prepared:
         twins = f" ({len(data.synthetic)} of them synthetic)" if data.synthetic else ""
         yield Finding("prepared", True, f"{len(data.prepared)} of {total}{twins}: nothing to do")
+    if data.strange:
+        text = f"{len(data.strange)} of {total}, by another program: `mlebench prepare` checks and takes them over"
+        yield Finding("prepared before", None, text, "", (", ".join(data.strange),))
     if data.delivered:
         yield Finding("downloaded", True, f"{len(data.delivered)} of {total}: the files are here")
     opened = [each for each in data.access.values() if each.is_open]

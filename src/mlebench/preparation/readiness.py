@@ -17,6 +17,7 @@ from mlebench.preparation.kaggle.errors import BadCredentials, KaggleError, Tran
 from mlebench.preparation.kaggle.preflight import PATIENCE, Speed, check, measure_speed, not_asked
 from mlebench.preparation.kaggle.single_files import SingleFiles
 from mlebench.preparation.sizes import Needs, needs_of_all
+from mlebench.preparation.sources import holds_strangers_files
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Readiness:
 
     prepared: tuple[str, ...]
     synthetic: tuple[str, ...]  # of the prepared ones
+    strange: tuple[str, ...]  # prepared files without a manifest are here, which `prepare` will take over or refuse
     delivered: tuple[str, ...]  # their zips, or the files that they need, are here: nothing to ask for
     wanted: tuple[str, ...]  # to be downloaded
     account: Account
@@ -73,7 +75,8 @@ def look(datasets: Sequence[Dataset], *, fresh: bool = False) -> Readiness:
     Datasets are those of one data directory. The network is used only if something has to be downloaded; what was open
     in the last days is asked again only if `fresh`.
     """
-    missing = [each for each in datasets if not each.is_prepared]
+    strange = [each for each in datasets if holds_strangers_files(each)]
+    missing = [each for each in datasets if not each.is_prepared and each not in strange]
     here = {each.competition.id: size for each in missing if (size := _bytes_here(each)) is not None}
     wanted = [each.competition.id for each in missing if each.competition.id not in here]
     account, access, speed = _ask(wanted, fresh)
@@ -84,6 +87,7 @@ def look(datasets: Sequence[Dataset], *, fresh: bool = False) -> Readiness:
     return Readiness(
         prepared=tuple(each.competition.id for each in datasets if each.is_prepared),
         synthetic=tuple(each.competition.id for each in datasets if each.is_prepared and _is_synthetic(each)),
+        strange=tuple(each.competition.id for each in strange),
         delivered=tuple(here),
         wanted=tuple(wanted),
         account=account,

@@ -150,6 +150,15 @@ def test_no_network_is_used_for_what_is_here(examined, here, kaggle, monkeypatch
         assert "time" not in found
 
 
+def test_what_another_program_prepared_is_not_asked_for(examined, here, dataset, kaggle):
+    dataset(PREPARED).manifest_path.unlink()
+    data, found = examined(PREPARED)
+    assert data.is_ready
+    assert found["prepared before"].text.startswith("1 of 1")
+    assert found["prepared before"].lines == (PREPARED,)
+    assert kaggle.requests == []
+
+
 def test_all_is_prepared(examined, here, kaggle):
     data, found = examined(PREPARED)
     assert data.is_ready
