@@ -118,6 +118,23 @@ def test_prepare_validate_grade(mlebench, tmp_path):
     assert json.loads(report.read_text())["total_valid_submissions"] == 1
 
 
+def test_what_prepare_tells_programs(mlebench, tmp_path):
+    """Nothing but JSON on standard output, with the same keys whether one or many are prepared."""
+    ids = ("spaceship-titanic", "spooky-author-identification")
+    chosen = [part for each in ids for part in ("-c", each)]
+    arguments = ("prepare", *chosen, "--source", "synthetic", "--keep", "raw", "--data-dir", tmp_path, "--json")
+    results = json.loads(mlebench(*arguments).stdout)
+    assert [result["competition"] for result in results] == list(ids)
+    for result in results:
+        assert result["state"] == "prepared"
+        assert result["problems"] == []
+        assert (result["edition"], result["source"], result["files"]) == ("v1", "synthetic", 5)
+        assert result["disk_bytes"] > 0
+        assert any((tmp_path / result["competition"] / "raw").iterdir())
+    assert {result["state"] for result in json.loads(mlebench(*arguments).stdout)} == {"already prepared"}
+    mlebench("prepare", *chosen, "--keep-raw", "--keep", "zip", "--source", "synthetic", code=2)
+
+
 def test_not_prepared_says_what_to_type(mlebench, tmp_path):
     for command in ("validate", "grade-sample"):
         result = mlebench(command, "x.csv", "spaceship-titanic", "--data-dir", tmp_path, code=2)

@@ -97,6 +97,8 @@ def prepare(
         chosen += catalog.split("lite", own)
     if ids or split_name or ids_file or not chosen:
         chosen += selected(ids, split_name, ids_file, folders)
+    if keep_raw and keep not in (None, "raw"):
+        raise click.UsageError(f"--keep-raw is --keep raw, and --keep {keep} says something else")
     kept: Keep = keep or ("raw" if keep_raw else "nothing")
     where = data_dir or default_data_dir()
     tasks = [

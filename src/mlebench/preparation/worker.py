@@ -211,13 +211,14 @@ def carry_out(order: Mapping[str, Any]) -> dict[str, Any]:
     from mlebench.catalog import load
     from mlebench.dataset import Dataset
     from mlebench.errors import MlebenchError
+    from mlebench.preparation.disk import use_of
 
     competition = load(Path(order["folder"])).in_edition(order["edition"])
     dataset = Dataset(competition, Path(order["data_dir"]))
     try:
         facts: dict[str, Any] = {"state": "already prepared", "problems": []}
         if order["prepare"] and _prepare(dataset, order):
-            facts |= {"state": "prepared", "disk_bytes": _on_disk(dataset.home)}
+            facts |= {"state": "prepared", "disk_bytes": use_of(dataset.home).total}
         facts |= facts_of(dataset)
         return facts | (_verify(dataset) if order["verify"] else {})
     except MlebenchError as error:
@@ -242,12 +243,6 @@ def facts_of(dataset: Any) -> dict[str, Any]:
         "files": len(manifest["files"]),
         **({"unlike_published": manifest["unlike_published"]} if manifest.get("unlike_published") else {}),
     }
-
-
-def _on_disk(folder: Path) -> int:
-    """What all below it takes, files with several names once."""
-    found = (os.lstat(os.path.join(place, name)) for place, _, names in os.walk(folder) for name in names)  # noqa: PTH118
-    return sum({(facts.st_dev, facts.st_ino): facts.st_blocks * 512 for facts in found}.values())
 
 
 def _verify(dataset: Any) -> dict[str, Any]:
