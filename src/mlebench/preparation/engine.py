@@ -64,7 +64,7 @@ def prepare(dataset: Dataset, source: Source, *, keep: Keep = "nothing", force: 
 def _tidy(dataset: Dataset, source: Source) -> None:
     """Clear away what a killed call left beside prepared data, unless somebody works there."""
     if has_leftovers(dataset.home):
-        with held_if_free(dataset.home / LOCK) as free:
+        with suppress(OSError), held_if_free(dataset.home / LOCK) as free:  # others' data may be there to be read only
             if free:
                 recover(dataset.home, lambda: _discard(source, dataset.competition))
 
