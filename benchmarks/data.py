@@ -14,8 +14,8 @@ medians. Before the rounds, one that does not count shows how much disk each way
 blocks below its folder, without the zip. Memory is the most that the process and its children had. Seconds of the
 wall clock depend on who else works, so those of the processor, of all threads together, stand beside them.
 
-What the rounds write stays until all are over, some five times the archive's size for each: where files were deleted
-less than a few minutes ago, ext4 makes new ones at a tenth of its speed. `--dir` keeps the archives.
+The pictures that the rounds write stay until all are over, some five times the archive's size for each: where files
+were deleted less than a few minutes ago, ext4 makes new ones at a tenth of its speed. `--dir` keeps the archives.
 """
 
 from __future__ import annotations
@@ -139,11 +139,17 @@ def _measure(part: str, options: argparse.Namespace, folder: Path) -> list[Compa
         partial.rename(archive)
     work = Path(tempfile.mkdtemp(prefix=".work-", dir=folder))
     try:
-        disk = {way: _disk(way, competition_id, archive, work) for way in WAYS}
         costs: dict[str, list[Cost]] = {way: [] for way in WAYS}
-        for number in range(options.rounds):
+        disk: dict[str, Disk] = {}
+        for number in range(options.rounds + 1):
             for way in list(WAYS)[:: -1 if number % 2 else 1]:
-                costs[way].append(_cost(way, competition_id, archive, work / f"{way}-{number}"))
+                target = work / f"{way}-{number}"
+                if number == 0:
+                    disk[way] = _disk(way, competition_id, archive, target)
+                else:
+                    costs[way].append(_cost(way, competition_id, archive, target))
+                if part == "table":
+                    shutil.rmtree(target)
     finally:
         shutil.rmtree(work)
     with zipfile.ZipFile(archive) as opened:
@@ -194,8 +200,7 @@ def _cost(way: str, competition_id: str, archive: Path, folder: Path) -> Cost:
     return Cost(seconds, cpu, memory.most / 1e6)
 
 
-def _disk(way: str, competition_id: str, archive: Path, work: Path) -> Disk:
-    folder = work / f"{way}-disk"
+def _disk(way: str, competition_id: str, archive: Path, folder: Path) -> Disk:
     process = _start(way, competition_id, archive, folder)
     with _Sampled(lambda: _used(folder), 0.5) as used:
         _end(way, process)

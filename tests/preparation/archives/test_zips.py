@@ -127,7 +127,7 @@ def test_more_than_four_gigabytes_and_65535_members(tmp_path):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_large_members_are_unpacked_piece_by_piece(tmp_path, method):
-    content = b"".join(b"%d," % number for number in range(700_000)) + bytes(3 << 20)
+    content = b"".join(b"%d," % number for number in range(60_000)) * 15 + bytes(3 << 20)
     unzip(write(tmp_path / "a.zip", {"large.csv": content, "small": b"x"}, method), tmp_path / "out")
     assert read(tmp_path / "out") == {"large.csv": content, "small": b"x"}
 

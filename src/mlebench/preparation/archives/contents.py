@@ -6,13 +6,14 @@ import lzma
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 _READ, _CHUNK = 1 << 18, 1 << 20  # bytes read at a time, and at most unpacked at a time
 _AT_ONCE = 4 << 20  # bytes; smaller members are unpacked in one go
 
 _DEFLATE64 = 9
+_SIMPLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _NAMES = {
     1: "shrink",
     **dict.fromkeys((2, 3, 4, 5), "reduce"),
@@ -34,8 +35,7 @@ class Damaged(Exception):
     """What is wrong with the content of a member."""
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(NamedTuple):
     """A member and where its packed content is."""
 
     archive: zipfile.ZipFile
@@ -44,9 +44,12 @@ class Packed:
     start: int
 
 
-def content_of(member: Packed) -> Iterator[bytes]:
+def content_of(member: Packed) -> Iterable[bytes]:
     """The content in chunks, perhaps more than declared: whoever takes it stops. Raises Damaged."""
-    yield from METHODS[member.info.compress_type](member)
+    info = member.info
+    if info.compress_type in _SIMPLE and info.file_size <= _AT_ONCE and info.compress_size <= _AT_ONCE:
+        return (_at_once(member),)
+    return METHODS[info.compress_type](member)
 
 
 def method_name(method: int) -> str:
@@ -54,23 +57,35 @@ def method_name(method: int) -> str:
     return f"{method} ({_NAMES[method]})" if method in _NAMES else str(method)
 
 
+def _at_once(member: Packed) -> bytes:
+    """The content of a small member, which has no need of an iterator: pictures come in tens of thousands."""
+    info = member.info
+    data = os.pread(member.file, info.compress_size, member.start)
+    if info.compress_type == zipfile.ZIP_STORED:
+        return data
+    stream = zlib.decompressobj(-zlib.MAX_WBITS)
+    try:
+        content = stream.decompress(data, info.file_size + 1)
+    except zlib.error as error:
+        raise Damaged(str(error)) from error
+    if len(content) <= info.file_size and not stream.eof:
+        raise Damaged("it ends too early")
+    return content
+
+
 def _stored(member: Packed) -> Iterator[bytes]:
     return _packed(member, _CHUNK)
 
 
 def _deflated(member: Packed) -> Iterator[bytes]:
-    size, limit = member.info.file_size, _CHUNK
-    read = _READ
-    if size <= _AT_ONCE and member.info.compress_size <= _AT_ONCE:
-        read, limit = _AT_ONCE, size + 1
     stream = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
-        for data in _packed(member, read):
+        for data in _packed(member, _READ):
             left = data
             while left and not stream.eof:
-                yield stream.decompress(left, limit)
+                yield stream.decompress(left, _CHUNK)
                 left = stream.unconsumed_tail
-        while not stream.eof and (content := stream.decompress(b"", limit)):  # held back by the limit
+        while not stream.eof and (content := stream.decompress(b"", _CHUNK)):  # held back by the limit
             yield content
     except zlib.error as error:
         raise Damaged(str(error)) from error

@@ -13,8 +13,8 @@ import stat
 import tempfile
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from mlebench.errors import PreparationError
 
@@ -23,8 +23,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A file or folder in an archive."""
 
     name: str

@@ -15,10 +15,10 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from threading import Event
+from typing import NamedTuple
 
 from mlebench.errors import PreparationError
 from mlebench.preparation import progress
@@ -42,8 +42,7 @@ _CHUNK = 1 << 20
 _STEP = 4 << 20  # bytes that are shown as progress at once
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A member, and where in the archive it may be."""
 
     info: zipfile.ZipInfo
@@ -143,11 +142,11 @@ def _entries(archive: Path, opened: zipfile.ZipFile) -> list[Entry]:
 
 
 def _raw_name(info: zipfile.ZipInfo) -> bytes:
-    return info.orig_filename.encode("utf-8" if info.flag_bits & _IN_UTF8 else "cp437")
+    name = info.orig_filename
+    return name.encode("utf-8" if name.isascii() or info.flag_bits & _IN_UTF8 else "cp437")
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
+class _Work(NamedTuple):
     entry: Entry
     path: str  # below the folder
 
