@@ -47,10 +47,12 @@ class User:
 
     home: Path
     variables: dict[str, str]
+    number: int = 0
 
     @property
     def data_dir(self):
-        return self.home / "data"
+        """Another one for each number."""
+        return self.home / f"data-{self.number}"
 
     def start(self, *arguments, **options):
         """The program as a process of its own, which leads a group."""
