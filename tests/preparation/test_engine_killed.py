@@ -22,6 +22,7 @@ from pathlib import Path
 from mlebench import catalog
 from mlebench.dataset import Dataset, read_manifest
 from mlebench.grading import score_valid  # imported before the forks, as all that is heavy
+from mlebench.preparation.commit import recover
 from mlebench.preparation.engine import prepare
 from mlebench.preparation.kaggle import records
 from mlebench.preparation.sources import Local, Synthetic, find_source
@@ -120,6 +121,12 @@ while True:
     after = contents(data)
     if not ended:
         break
+    if options.get("force"):  # old or new, there are always data after what is left has been done
+        shutil.copytree(data, folder / "copy", symlinks=True)
+        recover(folder / "copy" / ID, lambda: None)
+        contents(folder / "copy")
+        assert (folder / "copy" / ID / "prepared" / "manifest.json").is_file(), change
+        shutil.rmtree(folder / "copy")
     assert in_a_child(lambda: call(data)) == 0, change
     assert contents(data) == expected, (change, sorted(contents(data)), sorted(expected))
 print(json.dumps({"changes": change, "files": sorted(expected)}))
