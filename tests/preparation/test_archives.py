@@ -8,7 +8,7 @@ import pytest
 
 from mlebench.errors import PreparationError
 from mlebench.preparation.archives import reading_member, repack, unzip, writing_member, zip_files
-from mlebench.preparation.files import hold_out, link_files, link_folder, unpack
+from mlebench.preparation.files import hold_out, unpack
 
 
 @pytest.fixture
@@ -78,42 +78,6 @@ def test_an_archive_is_unpacked_once_beside_raw(pack, tmp_path):
     assert (folder / "mark").exists()
     with pytest.raises(PreparationError, match=r"b\.zip is missing"):
         unpack(tmp_path, "b.zip")
-
-
-def test_files_are_linked_not_copied(tmp_path):
-    (tmp_path / "raw" / "sub").mkdir(parents=True)
-    for name in ("a", "sub/b"):
-        (tmp_path / "raw" / name).write_text(name)
-    (tmp_path / "link").symlink_to(tmp_path / "raw")
-    link_folder(tmp_path / "link", tmp_path / "out")
-    for name in ("a", "sub/b"):
-        target = tmp_path / "out" / name
-        assert target.read_text() == name
-        assert not target.is_symlink()
-    with pytest.raises(PreparationError, match="1 of 2 files are missing"):
-        link_files([(tmp_path / "raw/a", tmp_path / "x/a"), (tmp_path / "raw/c", tmp_path / "x/c")])
-    assert not (tmp_path / "x").exists()
-
-
-@pytest.mark.parametrize("mode", [0o600, 0o644])
-def test_no_file_is_placed_over_another(tmp_path, mode):
-    for name in ("a", "b"):
-        (tmp_path / name).write_text(name)
-        (tmp_path / name).chmod(mode)
-    (tmp_path / "out").mkdir()
-    link_files([(tmp_path / "a", tmp_path / "out" / "x")])
-    with pytest.raises(PreparationError, match="out/x"):
-        link_files([(tmp_path / "b", tmp_path / "out" / "x")])
-    assert (tmp_path / "a").read_text() == "a"
-
-
-def test_a_file_that_others_cannot_read_is_copied(tmp_path):
-    for name, mode in (("shut", 0o600), ("open", 0o644)):
-        (tmp_path / name).write_text("x")
-        (tmp_path / name).chmod(mode)
-    link_files([(tmp_path / name, tmp_path / "out" / name) for name in ("shut", "open")])
-    assert (tmp_path / "out" / "shut").stat().st_mode & stat.S_IROTH
-    assert (tmp_path / "shut").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize(("rows", "size"), [(10, 0.1), (11, 0.1), (1000, 0.25), (57, 13)])

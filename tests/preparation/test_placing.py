@@ -1,106 +1,104 @@
-"""Placing one file: hard link where the file system allows it, else a copy; the source never changes."""
+"""Placed files are links where they can be, never over another file, and none is forgotten."""
 
-import os
-import shutil
 import stat
 from pathlib import Path
 
 import pytest
 
 from mlebench.errors import PreparationError
-from mlebench.preparation.files import link_file, link_files, link_folder
-from mlebench.preparation.placing import copy_file
-
-ELSEWHERE = Path("/dev/shm")  # another file system, on most machines
+from mlebench.preparation.placing import copy_file, for_each, link_file, link_files, link_folder, paths_in, walk
 
 
-@pytest.fixture
-def picture(tmp_path):
-    path = tmp_path / "raw" / "a.png"
-    path.parent.mkdir()
-    path.write_bytes(b"picture")
-    path.chmod(0o644)
-    return path
+def test_files_are_linked_not_copied(tmp_path):
+    (tmp_path / "raw" / "sub").mkdir(parents=True)
+    for name in ("a", "sub/b"):
+        (tmp_path / "raw" / name).write_text(name)
+    (tmp_path / "link").symlink_to(tmp_path / "raw")
+    link_folder(tmp_path / "link", tmp_path / "out")
+    for name in ("a", "sub/b"):
+        target = tmp_path / "out" / name
+        assert target.read_text() == name
+        assert not target.is_symlink()
+    with pytest.raises(PreparationError, match="1 of 2 files are missing"):
+        link_files([(tmp_path / "raw/a", tmp_path / "x/a"), (tmp_path / "raw/c", tmp_path / "x/c")])
+    assert not (tmp_path / "x").exists()
 
 
-@pytest.mark.parametrize("mode", [0o644, 0o444, 0o555])
-def test_what_others_may_read_is_linked(picture, tmp_path, mode):
-    picture.chmod(mode)
-    before = picture.stat()
-    link_file(picture, tmp_path / "placed.png")
-    after = picture.stat()
-    assert (tmp_path / "placed.png").read_bytes() == b"picture"
-    assert (after.st_mode, after.st_mtime_ns, after.st_size) == (before.st_mode, before.st_mtime_ns, before.st_size)
-    (tmp_path / "placed.png").unlink()
-    assert picture.read_bytes() == b"picture"
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+def test_no_file_is_placed_over_another(tmp_path, mode):
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(name)
+        (tmp_path / name).chmod(mode)
+    (tmp_path / "out").mkdir()
+    link_files([(tmp_path / "a", tmp_path / "out" / "x")])
+    with pytest.raises(PreparationError, match="out/x"):
+        link_files([(tmp_path / "b", tmp_path / "out" / "x")])
+    assert (tmp_path / "a").read_text() == "a"
 
 
-def test_what_others_may_not_read_is_copied_with_rights_of_its_own(picture, tmp_path):
-    picture.chmod(0o600)
-    link_file(picture, tmp_path / "placed.png")
-    assert not (tmp_path / "placed.png").samefile(picture)
-    assert stat.S_IMODE((tmp_path / "placed.png").stat().st_mode) & stat.S_IROTH
-    assert stat.S_IMODE(picture.stat().st_mode) == 0o600
+def test_a_file_that_others_cannot_read_is_copied(tmp_path):
+    for name, mode in (("shut", 0o600), ("open", 0o644)):
+        (tmp_path / name).write_text("x")
+        (tmp_path / name).chmod(mode)
+    link_files([(tmp_path / name, tmp_path / "out" / name) for name in ("shut", "open")])
+    assert (tmp_path / "out" / "shut").stat().st_mode & stat.S_IROTH
+    assert (tmp_path / "shut").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_link_is_placed_as_what_it_leads_to(picture, tmp_path):
-    link = tmp_path / "raw" / "link.png"
-    link.symlink_to(picture)
-    (tmp_path / "linked").symlink_to(tmp_path / "raw", target_is_directory=True)
-    link_file(link, tmp_path / "one.png")
-    link_file(tmp_path / "linked" / "link.png", tmp_path / "two.png")
-    picture.unlink()
-    for name in ("one.png", "two.png"):
-        assert not (tmp_path / name).is_symlink()
-        assert (tmp_path / name).read_bytes() == b"picture"
+def test_many_files_in_shares(tmp_path):
+    (tmp_path / "raw").mkdir()
+    pairs = [(tmp_path / "raw" / f"{n}", tmp_path / "out" / f"{n % 7}" / f"{n}") for n in range(1000)]
+    for source, _ in pairs:
+        source.write_text(source.name)
+    link_files(iter(pairs))
+    assert all(target.samefile(source) or target.read_text() == source.name for source, target in pairs)
+    assert len(list(paths_in(tmp_path / "out"))) == 1000
 
 
-@pytest.mark.skipif(not os.access(ELSEWHERE, os.W_OK), reason="there is no second file system to write to")
-def test_between_file_systems_files_are_copied(picture, tmp_path, request):
-    there = ELSEWHERE / f"mlebench-{os.getpid()}"
-    there.mkdir()
-    request.addfinalizer(lambda: shutil.rmtree(there))
-    if there.stat().st_dev == tmp_path.stat().st_dev:
-        pytest.skip("there is no second file system to write to")
-    link_file(picture, there / "placed.png")
-    link_file(there / "placed.png", tmp_path / "back.png")
-    picture.unlink()
-    assert (there / "placed.png").read_bytes() == (tmp_path / "back.png").read_bytes() == b"picture"
-    link_file(tmp_path / "back.png", tmp_path / "again.png")  # the refusal between two does not hold within one
-    assert (tmp_path / "again.png").read_bytes() == b"picture"
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "true").write_text("x")
+    (tmp_path / "link").symlink_to("true")
+    link_file(tmp_path / "link", tmp_path / "placed")
+    assert not (tmp_path / "placed").is_symlink()
+    (tmp_path / "true").unlink()
+    assert (tmp_path / "placed").read_text() == "x"
 
 
-def test_a_file_with_all_the_links_it_may_have_is_copied(picture, tmp_path):
-    links = tmp_path / "links"
-    links.mkdir()
-    try:
-        for number in range(70_000):
-            os.link(picture, links / str(number))
-    except OSError:
-        pass
-    else:
-        pytest.skip("this file system allows any number of links")
-    link_file(picture, tmp_path / "placed.png")
-    assert (tmp_path / "placed.png").read_bytes() == b"picture"
-    assert not (tmp_path / "placed.png").samefile(picture)
+def test_no_file_is_placed_over_a_link_that_leads_nowhere(tmp_path):
+    (tmp_path / "a").write_text("x")
+    (tmp_path / "out").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(PreparationError, match="would be placed at"):
+        link_file(tmp_path / "a", tmp_path / "out")
+    assert not (tmp_path / "nowhere").exists()
 
 
-def test_nothing_is_placed_over_another(picture, tmp_path):
-    (tmp_path / "placed.png").write_text("other")
-    with pytest.raises(PreparationError, match="two files of the raw data would be placed at"):
-        link_file(picture, tmp_path / "placed.png")
-    assert (tmp_path / "placed.png").read_text() == "other"
+def test_a_copy_is_a_file_of_its_own(tmp_path):
+    (tmp_path / "a").write_text("x")
+    copy_file(tmp_path / "a", tmp_path / "b")
+    assert (tmp_path / "b").read_text() == "x"
+    assert not (tmp_path / "b").samefile(tmp_path / "a")
 
 
-def test_missing_files_are_counted_and_named(picture, tmp_path):
-    pairs = [(picture, tmp_path / "a"), (picture.with_name("b.png"), tmp_path / "b")]
-    with pytest.raises(PreparationError, match=r"1 of 2 files are missing in .*: b\.png"):
-        link_files(pairs)
-    with pytest.raises(PreparationError, match="the folder nowhere is missing"):
-        link_folder(tmp_path / "nowhere", tmp_path / "c")
+def test_the_first_failure_ends_the_work():
+    done = []
+
+    def work(pair):
+        if pair == ("300", ""):
+            raise ValueError("no")
+        done.append(pair)
+
+    with pytest.raises(ValueError, match="no"):
+        for_each([(str(n), "") for n in range(100_000)], work, "working")
+    assert len(done) < 100_000
 
 
-def test_a_copy_is_a_file_of_its_own(picture, tmp_path):
-    copy_file(picture, tmp_path / "own.png")
-    assert (tmp_path / "own.png").read_bytes() == b"picture"
-    assert not (tmp_path / "own.png").samefile(picture)
+def test_paths_are_those_of_a_walk_in_a_fixed_order(tmp_path, monkeypatch):
+    for name in ("b/c/2", "b/10", "a", "b/c/1", "Ä", "b.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "z").symlink_to(tmp_path / "b")
+    expected = ["a", "b.txt", "Ä", "b/10", "b/c/1", "b/c/2", "z/10", "z/c/1", "z/c/2"]
+    assert list(paths_in(tmp_path)) == expected
+    assert list(walk(tmp_path)) == [tmp_path / path for path in expected]
+    monkeypatch.chdir(tmp_path)
+    assert [str(path) for path in walk(Path("b"))] == ["b/10", "b/c/1", "b/c/2"]
