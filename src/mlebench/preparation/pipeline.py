@@ -26,20 +26,20 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from mlebench.dataset import Dataset
 from mlebench.errors import MlebenchError, NotPreparedError, UsageError
 from mlebench.preparation import progress
 from mlebench.preparation.board import Board
 from mlebench.preparation.commit import has_leftovers
-from mlebench.preparation.sizes import Needs, needs
-from mlebench.preparation.sources import Downloading, Keep, Source, find_source, holds_strangers_files, is_prepared_from
+from mlebench.preparation.jobs import Job, Task, is_there, job_of, needs_of, together
+from mlebench.preparation.sizes import Needs
+from mlebench.preparation.sources import Downloading, find_source
 from mlebench.preparation.worker import Died, Worker, facts_of
 
 if TYPE_CHECKING:
@@ -52,19 +52,6 @@ JOB_CPUS = 2
 GRACE_SECONDS = 1.2  # for processes to clean up, once they are told to stop
 STATES = ("prepared", "already prepared", "verified", "mismatch", "failed", "stopped")
 _GB = 1_000_000_000
-
-
-@dataclass(frozen=True)
-class Task:
-    """One competition to prepare; each may be named once."""
-
-    dataset: Dataset
-    source: str = "kaggle"
-    rows: int | None = None
-    seed: int = 0
-    keep: Keep = "nothing"
-    force: bool = False
-    verify: bool = False
 
 
 @dataclass(frozen=True)
@@ -155,46 +142,6 @@ class _Stoppable:
             raise _Stop
 
 
-@dataclass(eq=False)
-class _Job:
-    """One task on its way."""
-
-    task: Task
-    source: Source
-    stage: str  # download, downloading, prepare, preparing, done
-    is_there: bool = False  # and only to be verified
-    needs: Needs | None = None  # None: nothing is known, or it takes next to nothing
-    is_size_told: bool = False  # by Kaggle or a zip that is here
-    begun: int = 0  # bytes of its download that are there
-    worker: Worker | None = None
-
-    @property
-    def name(self) -> str:
-        return self.task.dataset.competition.id
-
-    @property
-    def size(self) -> int:
-        """Of its download or, where nothing is known of that, its data."""
-        return (self.needs.download or self.needs.peak) if self.needs else 0
-
-    @property
-    def is_before(self) -> int:
-        """What is waiting is sorted by this: the bytes to come."""
-        return self.size - (self.begun if self.stage == "download" else 0)
-
-    @property
-    def still_needs(self) -> Needs:
-        """Without what is here of the download."""
-        if self.needs is None:
-            return Needs(0, 0, 0, "unknown")
-        here = self.begun if self.stage in ("download", "downloading") else self.needs.download
-        return replace(self.needs, download=self.needs.download - here, peak=self.needs.peak - here)
-
-    @property
-    def is_under_way(self) -> bool:
-        return self.stage in ("downloading", "preparing")
-
-
 class _Pipeline:
     def __init__(
         self,
@@ -207,7 +154,7 @@ class _Pipeline:
     ) -> None:
         self._tasks, self._limit, self._download_limit = tasks, jobs, download_jobs
         self._on_result, self._on_plan, self._board = on_result, on_plan, board
-        self._jobs: list[_Job] = []
+        self._jobs: list[Job] = []
         self._results: dict[str, Result] = {}
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._stopping = threading.Event()
@@ -230,7 +177,7 @@ class _Pipeline:
         return self._in_order()
 
     def _in_order(self) -> list[Result]:
-        names = [_id(task) for task in self._tasks]
+        names = [task.name for task in self._tasks]
         return [self._results.get(name) or Result(name, "stopped", ("interrupted",)) for name in names]
 
     def _wait(self) -> None:
@@ -247,15 +194,15 @@ class _Pipeline:
             source = find_source(task.source, task.rows, task.seed, task.dataset.data_dir)
             self._board.expect(task.dataset.competition.id, None, False)
             try:
-                is_there = not task.force and _is_there(task, source)
-                facts = facts_of(task.dataset) if is_there else {}
+                there = not task.force and is_there(task, source)
+                facts = facts_of(task.dataset) if there else {}
             except (NotPreparedError, MlebenchError) as error:
-                self._finish(task, Result(_id(task), "failed", (str(error),)))
+                self._finish(task, Result(task.name, "failed", (str(error),)))
                 continue
-            if is_there and not task.verify and not has_leftovers(task.dataset.home):
-                self._finish(task, Result(_id(task), "already prepared", (), facts))
+            if there and not task.verify and not has_leftovers(task.dataset.home):
+                self._finish(task, Result(task.name, "already prepared", (), facts))
             else:
-                self._jobs.append(_job(task, source, is_there))
+                self._jobs.append(job_of(task, source, there))
 
     def _ask_for_access(self) -> None:
         """Where Kaggle must be asked for several: which of them it gives out, and how large they are."""
@@ -285,11 +232,11 @@ class _Pipeline:
         else:
             self._events.put(partial(setattr, self, "_access", found))
 
-    def _take_access(self, job: _Job, access: Access) -> None:
+    def _take_access(self, job: Job, access: Access) -> None:
         if access.state not in ("open", "unknown"):
             self._finish(job, Result(job.name, "failed", (access.reason,), page=access.page))
         elif access.bytes is not None:
-            job.needs, job.is_size_told = _needs(job.task, access.bytes), True
+            job.needs, job.is_size_told = needs_of(job.task, access.bytes), True
 
     def _say_plan(self) -> None:
         states = [result.state for result in self._results.values()]
@@ -299,7 +246,7 @@ class _Pipeline:
                 there=states.count("already prepared"),
                 refused=sum(bool(result.page) for result in self._results.values()),
                 to_do=len(self._jobs),
-                needs=_together(known, self._limit + self._download_limit) if known else None,
+                needs=together(known, self._limit + self._download_limit) if known else None,
                 is_told=all(job.is_size_told for job in self._jobs if job.needs),
                 free=_free(self._tasks[0].dataset.data_dir) if self._tasks else 0,
             )
@@ -318,8 +265,8 @@ class _Pipeline:
                     start(job)
         self._note_lack_of_disk()
 
-    def _waiting(self, stage: str) -> list[_Job]:
-        return sorted((job for job in self._jobs if job.stage == stage), key=lambda job: job.is_before)
+    def _waiting(self, stage: str) -> list[Job]:
+        return sorted((job for job in self._jobs if job.stage == stage), key=lambda job: job.to_come)
 
     def _note_lack_of_disk(self) -> None:
         """Who waits for disk; if nothing is under way that could free any, waiting is of no use."""
@@ -332,7 +279,7 @@ class _Pipeline:
         first = next((job for job in lacking if job.stage in ("download", "prepare")), None)
         self._board.note(f"{first.name} waits for {_gb(self._lacking(first))} of disk" if first else "")
 
-    def _lacking(self, job: _Job) -> int:
+    def _lacking(self, job: Job) -> int:
         """The bytes that the disk lacks for it, beside what is promised to those that have begun."""
         if job.stage == "prepare" and self._board.downloaded(job.name):
             return 0  # it was promised all when its download began
@@ -344,26 +291,26 @@ class _Pipeline:
         )
         return max(0, job.still_needs.peak - (_free(home) - promised)) if job.needs else 0
 
-    def _written(self, job: _Job) -> int:
+    def _written(self, job: Job) -> int:
         """The bytes of its download that came now, while it lasts."""
         return max(0, self._board.downloaded(job.name) - job.begun) if job.stage == "downloading" else 0
 
-    def _has_promise(self, job: _Job) -> bool:
+    def _has_promise(self, job: Job) -> bool:
         return job.is_under_way or (job.stage == "prepare" and self._board.downloaded(job.name) > 0)
 
-    def _lack_of_disk(self, job: _Job) -> str:
+    def _lack_of_disk(self, job: Job) -> str:
         home = job.task.dataset.data_dir
         return (
             f"needs {_gb(self._lacking(job))} more disk: about {_gb(job.still_needs.peak)} at the peak, {home} has "
             f"{_gb(_free(home))} free; free some or choose another --data-dir, and run it again"
         )
 
-    def _start_downloading(self, job: _Job) -> None:
+    def _start_downloading(self, job: Job) -> None:
         job.stage = "downloading"
         self._board.enter(job.name, "downloading")
         self._in_thread(partial(self._download, job))
 
-    def _download(self, job: _Job) -> None:
+    def _download(self, job: Job) -> None:
         """In a thread."""
         try:
             with progress.shown_on(_Stoppable(self._board.display(job.name), self._stopping)):
@@ -379,17 +326,17 @@ class _Pipeline:
         else:
             self._events.put(partial(self._downloaded, job))
 
-    def _downloaded(self, job: _Job) -> None:
+    def _downloaded(self, job: Job) -> None:
         job.stage = "prepare"
         self._board.enter(job.name, "downloaded")
 
-    def _start_preparing(self, job: _Job) -> None:
+    def _start_preparing(self, job: Job) -> None:
         job.stage = "preparing"
         self._board.enter(job.name, "preparing")
-        job.worker = Worker(_order(job), self._board.display(job.name))
+        job.worker = Worker(job.order(), self._board.display(job.name))
         self._in_thread(partial(self._follow, job, job.worker))
 
-    def _follow(self, job: _Job, worker: Worker) -> None:
+    def _follow(self, job: Job, worker: Worker) -> None:
         """In a thread."""
         try:
             result = _result(job.name, worker.run())
@@ -401,8 +348,8 @@ class _Pipeline:
             result = _failed(job.name, error)
         self._events.put(partial(self._finish, job, result))
 
-    def _finish(self, ended: _Job | Task, result: Result) -> None:
-        if isinstance(ended, _Job):
+    def _finish(self, ended: Job | Task, result: Result) -> None:
+        if isinstance(ended, Job):
             ended.stage = "done"
         self._results[result.competition] = result
         self._board.enter(result.competition, "done")
@@ -457,80 +404,6 @@ class _Pipeline:
             thread.join(max(0.0, deadline - time.monotonic()))
         for worker in workers:
             worker.kill()
-
-
-def _id(task: Task) -> str:
-    return task.dataset.competition.id
-
-
-def _is_there(task: Task, source: Source) -> bool:
-    """Whatever it was made from, if nothing else than the usual source is asked for."""
-    if task.source == "kaggle":
-        return task.dataset.is_prepared
-    return is_prepared_from(task.dataset, source)
-
-
-def _job(task: Task, source: Source, is_there: bool) -> _Job:
-    if is_there or (not task.force and holds_strangers_files(task.dataset)):  # these are taken over, or refused
-        return _Job(task, source, "prepare", is_there)
-    archive = _archive(task)
-    size = archive.stat().st_size if archive else None
-    if task.source == "kaggle" or archive:
-        stage = "prepare" if archive else "download"
-        return _Job(task, source, stage, needs=_needs(task, size), is_size_told=size is not None, begun=_begun(task))
-    return _Job(task, source, "download" if isinstance(source, Downloading) else "prepare")
-
-
-def _archive(task: Task) -> Path | None:
-    """The archive that is here already, if it is plain to see."""
-    name = f"{_id(task)}.zip"
-    given = Path(task.source).expanduser()
-    places = [task.dataset.home / name] if task.source == "kaggle" else [given, given / name, given / _id(task) / name]
-    return next((place for place in places if place.is_file()), None)
-
-
-def _begun(task: Task) -> int:
-    """The bytes that an interrupted download has left."""
-    from mlebench.preparation.kaggle.download import begun_bytes
-
-    return begun_bytes(task.dataset.home / f"{_id(task)}.zip") if task.source == "kaggle" else 0
-
-
-def _needs(task: Task, download_bytes: int | None) -> Needs | None:
-    """None if nothing is known of the size."""
-    usual = needs(task.dataset.competition, None, task.keep)
-    if download_bytes is None:
-        return usual if usual.peak else None
-    if usual.download < 10 * download_bytes:
-        return needs(task.dataset.competition, download_bytes, task.keep)
-    # A small part of what is listed: the listed size is not that of these files.
-    share = download_bytes / usual.download
-    return Needs(download_bytes, int(usual.peak * share), int(usual.final * share), "download")
-
-
-def _together(each: Sequence[Needs], at_once: int) -> Needs:
-    """In the worst order: the largest ones last, when all others are there already."""
-    final = sum(one.final for one in each)
-    on_top = sorted((one.peak - one.final for one in each), reverse=True)[:at_once]
-    basis = "download" if all(one.basis == "download" for one in each) else "estimated"
-    return Needs(sum(one.download for one in each), final + sum(on_top), final, basis)
-
-
-def _order(job: _Job) -> dict[str, Any]:
-    task, competition = job.task, job.task.dataset.competition
-    return {
-        "folder": str(competition.folder),
-        "edition": competition.edition,
-        "data_dir": str(task.dataset.data_dir),
-        "source": task.source,
-        "rows": task.rows,
-        "seed": task.seed,
-        "keep": task.keep,
-        "force": task.force,
-        "verify": task.verify,
-        # Of what is there, the engine clears away what a killed call left, if it is from this source.
-        "prepare": not job.is_there or task.dataset.source == job.source.name,
-    }
 
 
 def _result(name: str, told: dict[str, Any]) -> Result:
