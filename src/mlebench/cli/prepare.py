@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     "--source",
     default="kaggle",
     show_default=True,
-    help="Where raw files come from: kaggle (downloads, with your account), synthetic, or PATH: a folder or zip as "
-    "Kaggle delivers it, or a folder of such folders and zips named by id.",
+    help="Where raw files come from: kaggle (downloads, with your account), synthetic, or PATH: a competition's "
+    "archive (zip, 7z, tar.gz), a folder of its raw files, or a folder of several of these named by id, as a data "
+    "directory is (the original's too: its prepared files are taken over if they are all there is and as published).",
 )
 @click.option("--rows", type=click.IntRange(min=10), help="About how many labelled examples a synthetic twin has.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of synthetic twins.")
