@@ -426,6 +426,27 @@ def test_encodings_of_names(tmp_path, raw, flags, name):
     assert name.encode() == os.fsencode(name)  # no surrogates: every program can print it
 
 
+@pytest.mark.parametrize(
+    ("of", "written", "name"),
+    [
+        (b"?.txt", "日.txt".encode(), "日.txt"),
+        (b"other", "日.txt".encode(), "?.txt"),  # renamed since by a program that does not know the field
+        (b"?.txt", b"\xff", "?.txt"),
+        (b"?.txt", b"../e", None),
+    ],
+)
+def test_names_that_info_zip_adds(tmp_path, of, written, name):
+    member = zipfile.ZipInfo("?.txt")
+    field = b"\x01" + struct.pack("<I", zlib.crc32(of)) + written
+    member.extra = b"xx\x01\x00." + b"up" + struct.pack("<H", len(field)) + field
+    archive = write(tmp_path / "a.zip", {member: b"x"})
+    if name is None:
+        refused(archive, tmp_path / "out", "outside the folder")
+    else:
+        unzip(archive, tmp_path / "out")
+        assert read(tmp_path / "out") == {name: b"x"}
+
+
 def test_a_name_that_is_flagged_utf_8_and_is_not(tmp_path):
     refused(named(tmp_path / "a.zip", b"\x84.txt", 0x800), tmp_path / "out", "no readable zip archive.*utf-8")
 

@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from threading import Event
@@ -38,6 +38,7 @@ from mlebench.preparation.archives.members import (
 
 _HEADER = struct.Struct("<4sHHHHHIIIHH")  # before each member
 _ENCRYPTED, _IN_UTF8 = 0x1, 0x800  # flags
+_NAME_IN_UTF8 = b"up"  # kind of an extra field
 _CHUNK = 1 << 20
 _STEP = 4 << 20  # bytes that are shown as progress at once
 
@@ -79,17 +80,31 @@ def unzip(archive: Path, folder: Path) -> None:
 
 
 def name_of(info: zipfile.ZipInfo) -> str:
-    """The member's name: UTF-8 where its flag says so or its bytes can be read so, else code page 437.
+    """The member's name: UTF-8 where the archive says so or its bytes can be read so, else code page 437.
 
     Many packers write UTF-8 and forget the flag. In code page 437 every byte is a character, so that names in other
     encodings (Shift-JIS, say) come out as other letters, but always the same.
     """
+    if _NAME_IN_UTF8 in info.extra and (name := _name_in_extra(info)):
+        return name
     if info.flag_bits & _IN_UTF8 or info.orig_filename.isascii():
         return info.orig_filename
     try:
         return info.orig_filename.encode("cp437").decode("utf-8")
     except UnicodeError:
         return info.orig_filename
+
+
+def _name_in_extra(info: zipfile.ZipInfo) -> str:
+    """The name that Info-ZIP adds in UTF-8, if it belongs to the one in the header; else an empty text."""
+    extra = info.extra
+    while len(extra) >= 4:
+        kind, (length,) = extra[:2], struct.unpack_from("<H", extra, 2)
+        field, extra = extra[4 : 4 + length], extra[4 + length :]
+        if kind == _NAME_IN_UTF8 and field[:5] == b"\x01" + struct.pack("<I", zlib.crc32(_raw_name(info))):
+            with suppress(UnicodeDecodeError):
+                return field[5:].decode("utf-8")
+    return ""
 
 
 def refusal(info: zipfile.ZipInfo) -> str:
