@@ -2,13 +2,15 @@
 
     python benchmarks/disk_ratios.py [--only ID]... [--write]
 
-Every competition's twin, in both editions, is packed as Kaggle packs it, prepared with the raw files kept, and looked
-at file by file, each inode once. `--write` puts the ratios into src/mlebench/preparation/sizes.toml, which
+Every competition's twin, in both editions, is packed as Kaggle packs it, prepared, and looked at file by file, each
+inode once, right before anything is removed. `--write` puts the ratios into src/mlebench/preparation/sizes.toml, which
 `mlebench.preparation.sizes` reads; what that file says of real sizes is left as it is.
 
-    kept      raw files, what was unpacked from archives among them, and prepared files that are no links to those
-    prepared  the prepared files alone, when the raw ones are gone
     download  the zip
+    peak      all that is there beside the zip at once: raw files, what was unpacked from archives among them, and
+              prepared files that are no links to those
+    kept      raw files, and prepared files that are no links to those
+    prepared  the prepared files alone, when the raw ones are gone
 
 A twin has many rows and small pictures, the real data the other way round. So tables and other files are measured
 apart and put together in the real proportion: a table has as many bytes a row as the twin's, and the rows are known;
@@ -22,16 +24,20 @@ from __future__ import annotations
 import argparse
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from mlebench import catalog
 from mlebench.competition import Competition
 from mlebench.dataset import Dataset
+from mlebench.preparation import engine
 from mlebench.preparation.archives import zip_files
+from mlebench.preparation.commit import Plan
 from mlebench.preparation.engine import prepare
 from mlebench.preparation.files import walk
+from mlebench.preparation.layout import FETCHING, SCRATCH
 from mlebench.preparation.sizes import listed_bytes
 from mlebench.preparation.sources import Local, Synthetic
 
@@ -61,6 +67,7 @@ class Ratios:
     """In units of the raw files."""
 
     download: float
+    peak: float
     kept: float
     prepared: float
 
@@ -72,7 +79,7 @@ class Ratios:
 
 REASONED = {
     # Pictures in tar.gz, nine tenths of which are written into tar.gz anew; the twin's are smaller than tar's headers.
-    "inaturalist-2019-fgvc6": Ratios(1.0, 1.95, 0.95),
+    "inaturalist-2019-fgvc6": Ratios(1.0, 1.95, 1.95, 0.95),
 }
 
 
@@ -115,9 +122,28 @@ def prepared_twin(competition: Competition, folder: Path) -> tuple[list[File], l
     Synthetic().fetch(competition, made)
     zip_files([(path, path.relative_to(made).as_posix()) for path in walk(made)], archive)
     dataset = Dataset(competition, folder / "data")
-    prepare(dataset, Local(archive), keep="raw")
+    with looking_before_the_end() as found:
+        prepare(dataset, Local(archive))
     ours = ("manifest.json", "public/description.md")
-    return files_below(dataset.raw), [file for file in files_below(dataset.prepared) if file.path not in ours]
+    return found["raw"], [file for file in found["prepared"] if file.path not in ours]
+
+
+@contextmanager
+def looking_before_the_end() -> Iterator[dict[str, list[File]]]:
+    """Fills in what files there are when all is made and nothing is in its place yet."""
+    found: dict[str, list[File]] = {}
+    original = engine.commit
+
+    def looked_at(home: Path, plan: Plan, discard: Callable[[], object]) -> None:
+        found["raw"] = files_below(home / FETCHING)
+        found["prepared"] = files_below(home / plan.made)
+        original(home, plan, discard)
+
+    engine.commit = looked_at
+    try:
+        yield found
+    finally:
+        engine.commit = original
 
 
 def files_below(folder: Path) -> list[File]:
@@ -129,17 +155,24 @@ def files_below(folder: Path) -> list[File]:
 
 
 def is_unpacked(file: File) -> bool:
-    return file.path.startswith(".unpacked/")
+    return file.path.startswith(f"{SCRATCH}/")
 
 
 def ratios(raw: list[File], prepared: list[File], chosen: Callable[[File], bool], download: float) -> Ratios:
     """Those of the chosen files."""
     raw, prepared = list(filter(chosen, raw)), list(filter(chosen, prepared))
-    delivered = sum(file.size for file in raw if not is_unpacked(file))
-    unpacked = min(sum(file.size for file in raw if is_unpacked(file)), LARGEST_EXPANSION * delivered)
-    there = {file.inode for file in raw}
-    added = bytes_of(file for file in prepared if file.inode not in there)
-    return Ratios(download, (delivered + unpacked + added) / delivered, bytes_of(prepared) / delivered)
+    delivered = [file for file in raw if not is_unpacked(file)]
+    raw_bytes = sum(file.size for file in delivered)
+    unpacked = min(sum(file.size for file in raw if is_unpacked(file)), LARGEST_EXPANSION * raw_bytes)
+    peak = raw_bytes + unpacked + added(prepared, raw)
+    kept = raw_bytes + added(prepared, delivered)
+    return Ratios(download, peak / raw_bytes, kept / raw_bytes, bytes_of(prepared) / raw_bytes)
+
+
+def added(files: list[File], there: list[File]) -> int:
+    """The bytes of the files that are no links to those which are there."""
+    inodes = {file.inode for file in there}
+    return bytes_of(file for file in files if file.inode not in inodes)
 
 
 def bytes_of(files: Iterable[File]) -> int:

@@ -22,7 +22,12 @@ Keep = Literal["nothing", "zip", "raw"]
 Basis = Literal["published", "estimated", "download", "unknown"]
 _WEAKEST_FIRST: tuple[Basis, ...] = ("unknown", "estimated", "published", "download")
 _GB = 1_000_000_000
-_OF_A_STRANGER = {"download": 1.0, "kept": 2.0, "prepared": 1.0}  # all files copied once, nothing compressed
+_OF_A_STRANGER = {
+    "download": 1.0,
+    "peak": 2.0,
+    "kept": 1.0,
+    "prepared": 1.0,
+}  # all files copied once, nothing compressed
 
 
 @dataclass(frozen=True)
@@ -54,9 +59,9 @@ def needs(competition: Competition, download_bytes: int | None = None, keep: Kee
     if basis == "unknown":
         return Needs(0, 0, 0, "unknown", (competition.id,))
     download = int(listed * ratio["download"]) if download_bytes is None else download_bytes
-    kept, prepared = int(listed * ratio["kept"]), int(listed * ratio["prepared"])
-    final = {"nothing": prepared, "zip": prepared + download, "raw": kept}[keep]
-    return Needs(download, download + kept, final, basis)
+    prepared = int(listed * ratio["prepared"])
+    final = {"nothing": prepared, "zip": prepared + download, "raw": int(listed * ratio["kept"])}[keep]
+    return Needs(download, download + int(listed * ratio["peak"]), final, basis)
 
 
 def needs_of_all(
