@@ -14,8 +14,8 @@ medians. Before the rounds, one that does not count shows how much disk each way
 blocks below its folder, without the zip. Memory is the most that the process and its children had. Seconds of the
 wall clock depend on who else works, so those of the processor, of all threads together, stand beside them.
 
-The pictures that the rounds write stay until all are over, some five times the archive's size for each: where files
-were deleted less than a few minutes ago, ext4 makes new ones at a tenth of its speed. `--dir` keeps the archives.
+The files that a round writes are emptied then, and removed when all are over: where files were deleted less than a few
+minutes ago, ext4 makes new ones at a tenth of its speed. `--dir` keeps the archives.
 """
 
 from __future__ import annotations
@@ -148,8 +148,7 @@ def _measure(part: str, options: argparse.Namespace, folder: Path) -> list[Compa
                     disk[way] = _disk(way, competition_id, archive, target)
                 else:
                     costs[way].append(_cost(way, competition_id, archive, target))
-                if part == "table":
-                    shutil.rmtree(target)
+                _empty(target)
     finally:
         shutil.rmtree(work)
     with zipfile.ZipFile(archive) as opened:
@@ -227,6 +226,12 @@ def _used(folder: Path) -> int:
                 continue
             seen[facts.st_ino] = facts.st_blocks * 512
     return sum(seen.values())
+
+
+def _empty(folder: Path) -> None:
+    for directory, _, files in os.walk(folder):
+        for name in files:
+            os.truncate(f"{directory}/{name}", 0)
 
 
 class _Sampled:
