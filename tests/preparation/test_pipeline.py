@@ -171,6 +171,15 @@ def test_what_is_there_is_left_alone_or_verified(own, kaggle, twin):
     assert len(kaggle.requests) == asked
 
 
+def test_a_damaged_manifest_is_one_result(own):
+    damaged, fine = own("damaged"), own("fine")
+    damaged.prepared.mkdir(parents=True)
+    damaged.manifest_path.write_text("{")
+    results = prepare_many([Task(damaged, "synthetic"), Task(fine, "synthetic")])
+    assert states(results) == {"damaged": "failed", "fine": "prepared"}
+    assert "--force" in results[0].problems[0]
+
+
 @pytest.mark.parametrize("several", [False, True])
 def test_without_an_account_all_ends_at_once(own, several):
     tasks = [Task(own("first"))] + ([Task(own("second"))] if several else [])

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from mlebench.errors import MlebenchError, NotPreparedError, UsageError
+from mlebench.errors import MlebenchError, UsageError
 from mlebench.preparation import progress
 from mlebench.preparation.board import Board
 from mlebench.preparation.commit import has_leftovers
@@ -192,17 +192,17 @@ class _Pipeline:
         self._board.expect_jobs(self._limit)
         for task in self._tasks:
             source = find_source(task.source, task.rows, task.seed, task.dataset.data_dir)
-            self._board.expect(task.dataset.competition.id, None, False)
+            self._board.expect(task.name, None, False)
             try:
                 there = not task.force and is_there(task, source)
                 facts = facts_of(task.dataset) if there else {}
-            except (NotPreparedError, MlebenchError) as error:
-                self._finish(task, Result(task.name, "failed", (str(error),)))
-                continue
-            if there and not task.verify and not has_leftovers(task.dataset.home):
-                self._finish(task, Result(task.name, "already prepared", (), facts))
+            except Exception as error:
+                self._finish(task, _failed(task.name, _about_manifest(task, error)))
             else:
-                self._jobs.append(job_of(task, source, there))
+                if there and not task.verify and not has_leftovers(task.dataset.home):
+                    self._finish(task, Result(task.name, "already prepared", (), facts))
+                else:
+                    self._jobs.append(job_of(task, source, there))
 
     def _ask_for_access(self) -> None:
         """Where Kaggle must be asked for several: which of them it gives out, and how large they are."""
@@ -333,8 +333,12 @@ class _Pipeline:
     def _start_preparing(self, job: Job) -> None:
         job.stage = "preparing"
         self._board.enter(job.name, "preparing")
-        job.worker = Worker(job.order(), self._board.display(job.name))
-        self._in_thread(partial(self._follow, job, job.worker))
+        try:
+            job.worker = Worker(job.order(), self._board.display(job.name))
+        except OSError as error:  # no memory or too many processes
+            self._finish(job, Result(job.name, "failed", (f"no process could be started for it: {error}",)))
+        else:
+            self._in_thread(partial(self._follow, job, job.worker))
 
     def _follow(self, job: Job, worker: Worker) -> None:
         """In a thread."""
@@ -414,6 +418,13 @@ def _result(name: str, told: dict[str, Any]) -> Result:
 def _failed(name: str, error: Exception) -> Result:
     message = str(error) if isinstance(error, MlebenchError) else f"{error!r}"
     return Result(name, "failed", (message,), page=getattr(error, "page", ""))
+
+
+def _about_manifest(task: Task, error: Exception) -> Exception:
+    """The error, if it is about anything else than a manifest that can't be read."""
+    if isinstance(error, MlebenchError):
+        return error
+    return MlebenchError(f"{task.dataset.manifest_path} is damaged: {error!r}; --force prepares the data again")
 
 
 def _raise(error: Exception) -> None:
