@@ -226,3 +226,19 @@ def test_data_of_the_original_in_the_data_directory_need_no_download(original, t
     (tmp_path / "data" / ID / "prepared" / "public" / "train.csv").write_text("x")
     said = mlebench("prepare", "-c", ID, "--competitions", folder.parent, "--data-dir", tmp_path / "data", code=1)
     assert "public/train.csv is not the published file" in said.output
+
+
+def test_what_mlebench_prepared_is_preferred_to_preparing_again(original, expected, tmp_path):
+    theirs = Dataset(COMPETITION, tmp_path / "theirs")
+    prepare(theirs, Local(original), keep="raw")
+    dataset = Dataset(COMPETITION, tmp_path / "data")
+    prepare(dataset, Local(tmp_path / "theirs"))
+    assert dataset.manifest()["adopted"]
+    assert dataset.manifest()["files"] == expected
+    assert prepare(theirs, Local(tmp_path / "theirs"), force=True)  # itself: from its raw files, then
+    assert "adopted" not in theirs.manifest()
+    assert theirs.manifest()["files"] == expected
+    shutil.rmtree(theirs.raw)
+    with pytest.raises(PreparationError, match="prepared files alone"):
+        prepare(theirs, Local(tmp_path / "theirs"), force=True)
+    assert verify(theirs) == []

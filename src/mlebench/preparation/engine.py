@@ -146,7 +146,8 @@ class _Preparation:
     def _prepared_already(self) -> Path | None:
         """A folder as in a data directory whose prepared files are to be taken over; None: prepare from raw files."""
         if isinstance(self._source, Adopting) and (home := self._source.prepared(self._competition)):
-            return home
+            is_itself = self._force and home.resolve() == self._home.resolve()
+            return None if is_itself else home
         if self._force or not holds_strangers_files(self._dataset):
             return None
         if self._source.name == "synthetic":

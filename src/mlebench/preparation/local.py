@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from mlebench.competition import Competition
+from mlebench.dataset import Dataset, read_manifest
 from mlebench.errors import PreparationError, UsageError
 from mlebench.preparation.archives import extract
 from mlebench.preparation.layout import SCRATCH
@@ -26,9 +27,9 @@ class Local:
     """A path of the user's: the files of one competition, or a folder that holds several by their ids.
 
     Of one competition it takes an archive as Kaggle delivers it, a folder of its raw files (linked to), or the
-    competition's folder in a data directory (the original's, or ours): the archive in it, else its raw files, else
-    its prepared ones. In a folder for several, `<id>` is such a folder and `<id>.zip`, `<id>.7z`, `<id>.tar.gz` …
-    such an archive.
+    competition's folder in a data directory: what mlebench prepared there, else the archive, else the raw files,
+    else what the original prepared. In a folder for several, `<id>` is such a folder and `<id>.zip`, `<id>.7z`,
+    `<id>.tar.gz` … such an archive.
     """
 
     name = "local"
@@ -40,15 +41,18 @@ class Local:
             raise UsageError(f"--source {path}: there is no such folder or archive")
 
     def prepared(self, competition: Competition) -> Path | None:
-        """The folder whose `prepared` is to be taken over, where there is nothing to prepare from."""
-        found = self._find(competition.id)
-        self._taken = found.path
-        return found.path if found.kind == "prepared" else None
+        """The folder whose prepared files are to be taken over: ours, or where there is nothing to prepare from."""
+        homes = (self.path / competition.id, self.path)
+        home = next((home for home in homes if _is_prepared_by_us(home, competition)), None)
+        if not home:
+            found = self._find(competition.id)
+            home = found.path if found.kind == "prepared" else None
+        return home
 
     def origin(self, competition: Competition) -> str:
         """The archive with its size and time, or the folder."""
         found = self._find(competition.id)
-        if found.kind == "raw":
+        if found.kind != "archive":
             return f"folder {found.path}"
         facts = found.path.stat()
         return f"{found.path} {facts.st_size} {facts.st_mtime_ns}"
@@ -57,6 +61,8 @@ class Local:
         """Unpack the archive into `raw`, or link to all that is in the folder."""
         found = self._find(competition.id)
         self._taken = found.path
+        if found.kind == "prepared":
+            raise PreparationError(f"{found.path} holds prepared files alone, nothing to prepare them from again")
         if found.kind == "archive":
             extract(found.path, raw)
             return
@@ -83,6 +89,20 @@ class Local:
         if not found:
             raise PreparationError(f"{competition_id} can't be prepared from {self.path}: the folder is empty")
         return found
+
+
+def _is_prepared_by_us(home: Path, competition: Competition) -> bool:
+    """Whether it holds the competition as this version prepares it, with a manifest by which that can be verified."""
+    dataset = Dataset(competition, home)
+    try:
+        manifest = read_manifest(home / dataset.prepared.name)
+    except (OSError, ValueError):
+        return False
+    return (
+        manifest.get("competition") == competition.id
+        and manifest.get("edition") == dataset.revision
+        and manifest.get("source") != "synthetic"
+    )
 
 
 def _in_folder(folder: Path, competition_id: str) -> _Found | None:
