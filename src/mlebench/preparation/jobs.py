@@ -104,20 +104,22 @@ def job_of(task: Task, source: Source, is_there: bool) -> Job:
     """What there is to do, as far as can be seen without asking Kaggle."""
     if is_there or (not task.force and holds_strangers_files(task.dataset)):  # these are taken over, or refused
         return Job(task, source, "prepare", is_there)
-    archive = _archive(task)
-    size = archive.stat().st_size if archive else None
-    if task.source == "kaggle" or archive:
-        stage = "prepare" if archive else "download"
+    size = _size_here(task)
+    if task.source == "kaggle" or size is not None:
+        stage = "download" if size is None else "prepare"
         return Job(task, source, stage, needs=needs_of(task, size), is_size_told=size is not None, begun=_begun(task))
     return Job(task, source, "download" if isinstance(source, Downloading) else "prepare")
 
 
-def _archive(task: Task) -> Path | None:
-    """The archive that is here already, if it is plain to see."""
-    name = f"{task.name}.zip"
-    given = Path(task.source).expanduser()
-    places = [task.dataset.home / name] if task.source == "kaggle" else [given, given / name, given / task.name / name]
-    return next((place for place in places if place.is_file()), None)
+def _size_here(task: Task) -> int | None:
+    """The size of the archive (or of the single files in its place) that is here already and plain to see."""
+    if task.source == "kaggle":
+        from mlebench.preparation.kaggle.source import Kaggle
+
+        return Kaggle(task.dataset.data_dir).bytes_here(task.dataset.competition)
+    name, given = f"{task.name}.zip", Path(task.source).expanduser()
+    archives = [given, given / name, given / task.name / name]
+    return next((archive.stat().st_size for archive in archives if archive.is_file()), None)
 
 
 def _begun(task: Task) -> int:

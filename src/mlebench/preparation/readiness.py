@@ -15,7 +15,7 @@ from mlebench.preparation.kaggle.credentials import find_credentials
 from mlebench.preparation.kaggle.download import begun_bytes
 from mlebench.preparation.kaggle.errors import BadCredentials, KaggleError, Transient
 from mlebench.preparation.kaggle.preflight import PATIENCE, Speed, check, measure_speed, not_asked
-from mlebench.preparation.kaggle.single_files import SingleFiles
+from mlebench.preparation.kaggle.source import Kaggle
 from mlebench.preparation.sizes import Needs, needs_of_all
 from mlebench.preparation.sources import holds_strangers_files
 
@@ -77,7 +77,11 @@ def look(datasets: Sequence[Dataset], *, fresh: bool = False) -> Readiness:
     """
     strange = [each for each in datasets if holds_strangers_files(each)]
     missing = [each for each in datasets if not each.is_prepared and each not in strange]
-    here = {each.competition.id: size for each in missing if (size := _bytes_here(each)) is not None}
+    here = {
+        each.competition.id: size
+        for each in missing
+        if (size := Kaggle(each.data_dir).bytes_here(each.competition)) is not None
+    }
     wanted = [each.competition.id for each in missing if each.competition.id not in here]
     account, access, speed = _ask(wanted, fresh)
     told = {name: each.bytes for name, each in access.items() if each.bytes is not None}
@@ -110,14 +114,6 @@ def _is_synthetic(dataset: Dataset) -> bool:
 
 def _zip(dataset: Dataset) -> Path:
     return dataset.home / f"{dataset.competition.id}.zip"
-
-
-def _bytes_here(dataset: Dataset) -> int | None:
-    """The size of the zip, or of the files downloaded in its place; None if neither is there."""
-    if _zip(dataset).is_file():
-        return _zip(dataset).stat().st_size
-    files = SingleFiles(dataset.home, dataset.competition)
-    return sum(each.size for each in files.archives().values()) if files.are_there else None
 
 
 def _without(there: int, needs: Needs) -> Needs:
