@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import stat
 import struct
 import subprocess
@@ -459,17 +460,21 @@ def test_what_macos_adds_is_left_out(tmp_path):
 # --- interruptions
 
 
-def test_an_interrupted_extraction_goes_on(tmp_path):
-    """Killed at some moment, it continues; members that were whole then are not written again."""
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_an_interrupted_extraction_goes_on(tmp_path, how):
+    """Ended at some moment, it continues; members that were whole then are not written again."""
     members = {f"{n % 10}/{n}.bin": os.urandom(20_000) for n in range(2000)}
     archive = write(tmp_path / "a.zip", members, zipfile.ZIP_STORED)
     code = "import sys; from pathlib import Path; from mlebench.preparation.archives import unzip\n"
     code += f"unzip(Path({str(archive)!r}), Path({str(tmp_path / 'out')!r}))"
-    process = subprocess.Popen([sys.executable, "-c", code])
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
     while process.poll() is None and len(read_names(tmp_path / "out")) < 200:
         pass
-    process.kill()
+    process.send_signal(how)
     process.wait()
+    if how == signal.SIGINT:
+        assert process.returncode
+        assert all(path.read_bytes() == members[key(path)] for path in read_names(tmp_path / "out"))
     whole = {
         path: path.stat().st_ino for path in read_names(tmp_path / "out") if path.read_bytes() == members[key(path)]
     }
