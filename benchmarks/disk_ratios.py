@@ -28,13 +28,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 from mlebench import catalog
 from mlebench.competition import Competition
 from mlebench.dataset import Dataset
-from mlebench.preparation import engine
+from mlebench.preparation import engine, manifest
 from mlebench.preparation.archives import zip_files
-from mlebench.preparation.commit import Plan
+from mlebench.preparation.commit import Plan, commit
 from mlebench.preparation.engine import prepare
 from mlebench.preparation.files import walk
 from mlebench.preparation.layout import FETCHING, SCRATCH
@@ -130,20 +131,19 @@ def prepared_twin(competition: Competition, folder: Path) -> tuple[list[File], l
 
 @contextmanager
 def looking_before_the_end() -> Iterator[dict[str, list[File]]]:
-    """Fills in what files there are when all is made and nothing is in its place yet."""
+    """Fills in what files there are when all is made and nothing is in its place yet.
+
+    Of made-up pictures many are the same, of real ones few: such are not made one file here.
+    """
     found: dict[str, list[File]] = {}
-    original = engine.commit
 
     def looked_at(home: Path, plan: Plan, discard: Callable[[], object]) -> None:
         found["raw"] = files_below(home / FETCHING)
         found["prepared"] = files_below(home / plan.made)
-        original(home, plan, discard)
+        commit(home, plan, discard)
 
-    engine.commit = looked_at
-    try:
+    with patch.object(engine, "commit", looked_at), patch.object(manifest, "_store_once"):
         yield found
-    finally:
-        engine.commit = original
 
 
 def files_below(folder: Path) -> list[File]:

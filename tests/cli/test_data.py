@@ -54,6 +54,25 @@ def test_du_for_programs(mlebench, data_dir):
     assert one["competitions"] == found["competitions"][1:]
 
 
+def test_du_looks_whether_all_is_there(mlebench, data_dir):
+    said = mlebench("data", "du", "--check", "--data-dir", data_dir)
+    assert "all files of 2 prepared data sets are there" in said.stdout
+    (data_dir / TITANIC / "prepared" / "public" / "train.csv").write_text("cut")
+    (data_dir / PLANTS / "prepared" / "public" / "train.csv").unlink()
+    said = mlebench("data", "du", "--check", "--data-dir", data_dir, code=1).stderr
+    assert f"{TITANIC}/prepared/public/train.csv: expected " in said
+    assert f"{PLANTS}/prepared/public/train.csv: expected " in said
+    assert "found 3 bytes" in said
+    assert "found no file" in said
+    found = json.loads(mlebench("data", "du", "--check", "--json", "--data-dir", data_dir, code=1).stdout)
+    assert [each["kind"] for each in found["mismatches"][f"{TITANIC}/prepared"]] == ["cut"]
+    (data_dir / TITANIC / "prepared" / "manifest.json").write_text("{")
+    said = mlebench("data", "du", "--check", "--data-dir", data_dir, code=1).stderr
+    assert f"{TITANIC}/prepared/manifest.json: expected one of this version, found another" in said
+    assert "is damaged" in said
+    assert f"{PLANTS}/prepared/public/train.csv: expected " in said
+
+
 def test_links_are_told(mlebench, prepared):
     assert "saved by links" in mlebench("data", "du", "--data-dir", prepared).stdout
 

@@ -52,6 +52,9 @@ def test_the_true_download_corrects_what_is_too_small():
     larger = needs(taxi, 8_000_000_000)
     assert larger.basis == "download"
     assert larger.final > 2 * needs(taxi).final
+    twin = needs(taxi, 100_000)
+    assert twin.basis == "download"
+    assert 100_000 < twin.peak < 1_000_000
 
 
 def test_a_strangers_competition_is_unknown_until_it_is_downloaded():

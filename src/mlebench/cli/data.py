@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mlebench.cli.options import data_dir_option, json_option
+from mlebench.cli.options import competitions_option, data_dir_option, json_option
 from mlebench.cli.output import show_json, shown_progress
 
 if TYPE_CHECKING:
     from mlebench.preparation.cleaning import Cleaning
     from mlebench.preparation.disk import Usage
+    from mlebench.preparation.verification import Mismatch
 
 INDENT = 12  # where the text after a size begins
 _NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -42,22 +43,30 @@ def data() -> None:
 
 @data.command()
 @ids_option
+@click.option("--check", is_flag=True, help="Also look whether all prepared files are there with the sizes they had.")
+@competitions_option
 @data_dir_option
 @json_option
-def du(ids: tuple[str, ...], data_dir: Path | None, as_json: bool) -> None:
+def du(ids: tuple[str, ...], check: bool, folders: tuple[Path, ...], data_dir: Path | None, as_json: bool) -> None:
     """Say what each competition takes on disk, the largest first.
 
-    Counted are blocks, each file once however many names it has: what is linked is stored once.
+    Counted are blocks, each file once however many names it has: what is linked is stored once. --check takes
+    seconds where "mlebench prepare --verify" reads every byte; the exit code is 1 if something is wrong.
     """
     from mlebench.dataset import default_data_dir
     from mlebench.preparation.disk import usage
 
     with shown_progress():
         found = usage(data_dir or default_data_dir(), ids)
+    wrong = _wrong(found, folders) if check else {}
     if as_json:
-        show_json(_usage_as_json(found))
+        checked = {"mismatches": {name: [asdict(each) for each in mismatches] for name, mismatches in wrong.items()}}
+        show_json(_usage_as_json(found) | (checked if check else {}))
     else:
         _print_usage(found)
+        _print_wrong(wrong)
+    if any(wrong.values()):
+        raise click.exceptions.Exit(1)
 
 
 @data.command()
@@ -113,6 +122,38 @@ def clean(
         show_json(_cleaning_as_json(done, dry_run))
     else:
         _print_cleaning(done, folder, dry_run)
+
+
+def _wrong(found: Usage, folders: tuple[Path, ...]) -> dict[str, list[Mismatch]]:
+    """What is wrong at first sight, by competition and edition; of those that are known and prepared."""
+    from mlebench import catalog
+    from mlebench.dataset import Dataset
+    from mlebench.errors import MlebenchError
+    from mlebench.preparation.verification import Mismatch, look_quickly
+
+    known = catalog.competitions(catalog.own_folders(folders))
+    wrong = {}
+    for use in found.competitions:
+        for edition in known[use.competition].editions if use.competition in known else ():
+            dataset = Dataset(known[use.competition].in_edition(edition), found.data_dir)
+            if not dataset.is_prepared:
+                continue
+            name = f"{use.competition}/{dataset.prepared.name}"
+            try:
+                wrong[name] = look_quickly(dataset)
+            except MlebenchError as error:  # the others are looked at nevertheless
+                wrong[name] = [Mismatch("manifest.json", "one of this version", "another", "changed", str(error))]
+    return wrong
+
+
+def _print_wrong(wrong: dict[str, list[Mismatch]]) -> None:
+    from mlebench.preparation.verification import explain
+
+    for name, mismatches in wrong.items():
+        for text in explain(mismatches):
+            click.echo(f"{name}/{text}", err=True)
+    if wrong and not any(wrong.values()):
+        click.echo(f"all files of {len(wrong)} prepared data sets are there with their sizes")
 
 
 def _print_usage(found: Usage) -> None:

@@ -21,6 +21,7 @@ from mlebench.competition import Competition
 Keep = Literal["nothing", "zip", "raw"]
 Basis = Literal["published", "estimated", "download", "unknown"]
 _WEAKEST_FIRST: tuple[Basis, ...] = ("unknown", "estimated", "published", "download")
+_FAR_LESS = 10  # times smaller than listed: not the files that are listed
 _GB = 1_000_000_000
 _OF_A_STRANGER = {
     "download": 1.0,
@@ -54,8 +55,10 @@ def needs(competition: Competition, download_bytes: int | None = None, keep: Kee
     edition = competition.edition if competition.differs_in_v2 else "v1"
     ratio = _facts()["ratios"][edition].get(competition.id, _OF_A_STRANGER)
     listed, basis = listed_bytes(competition)
-    if download_bytes is not None and download_bytes > listed:
-        listed, basis = int(download_bytes / ratio["download"]), "download"
+    if download_bytes is not None:
+        found = int(download_bytes / ratio["download"])
+        if download_bytes > listed or _FAR_LESS * found < listed:
+            listed, basis = found, "download"
     if basis == "unknown":
         return Needs(0, 0, 0, "unknown", (competition.id,))
     download = int(listed * ratio["download"]) if download_bytes is None else download_bytes
