@@ -38,6 +38,7 @@ from mlebench.preparation.archives.members import (
 
 _HEADER = struct.Struct("<4sHHHHHIIIHH")  # before each member
 _ENCRYPTED, _IN_UTF8 = 0x1, 0x800  # flags
+_MSDOS = 0  # where modes of files mean nothing
 _NAME_IN_UTF8 = b"up"  # kind of an extra field
 _CHUNK = 1 << 20
 _STEP = 4 << 20  # bytes that are shown as progress at once
@@ -112,7 +113,7 @@ def refusal(info: zipfile.ZipInfo) -> str:
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind == stat.S_IFLNK:
         return "is a link"
-    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+    if kind not in (0, stat.S_IFREG, stat.S_IFDIR) and info.create_system != _MSDOS:
         return "is neither a file nor a folder"
     if info.flag_bits & _ENCRYPTED:
         return "is encrypted"
@@ -231,9 +232,12 @@ class _Extraction:
 
     def _has_content(self, work: _Work) -> bool:
         crc = 0
-        with Path(f"{self._folder}/{work.path}").open("rb", 0) as file:
-            while (chunk := file.read(_CHUNK)) and not self._stop.is_set():
-                crc = zlib.crc32(chunk, crc)
+        try:
+            with Path(f"{self._folder}/{work.path}").open("rb", 0) as file:
+                while (chunk := file.read(_CHUNK)) and not self._stop.is_set():
+                    crc = zlib.crc32(chunk, crc)
+        except OSError:  # what can't be read is written anew
+            return False
         return crc == work.entry.info.CRC
 
     def _extract(self, work: _Work) -> int:
@@ -251,11 +255,11 @@ class _Extraction:
             finally:
                 os.close(file)
         except BaseException as error:
-            Path(target).unlink()
+            Path(target).unlink(missing_ok=True)
             if isinstance(error, Damaged):
                 raise refused(self._archive, work.entry.name, f"is damaged: {error}") from error
             if isinstance(error, OSError):
-                raise refused(self._archive, work.entry.name, f"can't be written: {error.strerror}") from error
+                raise refused(self._archive, work.entry.name, f"can't be unpacked: {error.strerror}") from error
             raise
 
     def _write(self, entry: Entry, file: int) -> int:
