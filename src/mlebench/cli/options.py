@@ -14,6 +14,8 @@ from mlebench.competition import REVISIONS, Competition
 from mlebench.dataset import Dataset, default_data_dir
 from mlebench.errors import UsageError
 
+NOTHING_NAMED = "no competition is named: use -c ID, --split NAME or --list FILE"
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -80,7 +82,7 @@ def selected(
     if ids_file:
         chosen += catalog.from_file(ids_file, own)
     if not chosen:
-        raise UsageError("no competition is named: use -c ID, --split NAME or --list FILE")
+        raise UsageError(NOTHING_NAMED)
     return list({competition.id: competition for competition in chosen}.values())
 
 

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from mlebench.cli.options import (
+    NOTHING_NAMED,
     competitions_option,
     data_dir_option,
     edition_option,
     json_option,
-    selected,
-    selection_options,
+    selected_widely,
+    wide_selection_options,
 )
 from mlebench.cli.output import show_json, shown_progress
+from mlebench.errors import UsageError
 
 if TYPE_CHECKING:
     from mlebench.dataset import Dataset
@@ -24,9 +26,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@selection_options
-@click.option("-a", "--all", "everything", is_flag=True, help="All competitions, those for development too.")
-@click.option("--lite", is_flag=True, help="The split lite.")
+@wide_selection_options
 @click.option(
     "--source",
     default="kaggle",
@@ -88,23 +88,19 @@ def prepare(
         mlebench prepare -c spaceship-titanic --source ~/Downloads/spaceship-titanic.zip --verify
         mlebench prepare --split dev --source synthetic
     """
-    from mlebench import catalog
     from mlebench.dataset import Dataset, default_data_dir
     from mlebench.preparation.pipeline import Task
 
-    own = catalog.own_folders(folders)
-    chosen = list(catalog.competitions(own).values()) if everything else []
-    if lite:
-        chosen += catalog.split("lite", own)
-    if ids or split_name or ids_file or not chosen:
-        chosen += selected(ids, split_name, ids_file, folders)
+    chosen = selected_widely(ids, split_name, ids_file, everything, lite, folders)
+    if not chosen:
+        raise UsageError(NOTHING_NAMED)
     if keep_raw and keep not in (None, "raw"):
         raise click.UsageError(f"--keep-raw is --keep raw, and --keep {keep} says something else")
     kept: Keep = keep or ("raw" if keep_raw else "nothing")
     where = data_dir or default_data_dir()
     tasks = [
         Task(Dataset(competition.in_edition(edition), where), source, rows, seed, kept, force, bool(verify))
-        for competition in {c.id: c for c in chosen}.values()
+        for competition in chosen
     ]
     try:
         problems = _fetch_pages([task.dataset for task in tasks], force) if pages else {}

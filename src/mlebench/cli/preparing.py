@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -52,13 +52,23 @@ def say_summary(results: Sequence[Result], context: click.Context) -> None:
         click.echo("\n" + ", ".join(f"{count} {state}" for state, count in counts.items() if count), err=True)
     if used := sum(result.facts.get("disk_bytes", 0) for result in results):
         click.echo(f"{size(used)} of disk used by what was prepared now", err=True)
-    refused = [result for result in missing if result.page]
-    if refused and len(results) > 1:
-        click.echo("Kaggle does not give these to your account yet. Open each page, do what it asks:", err=True)
-    for result in refused if len(results) > 1 else []:
-        click.echo(f"  {result.page}  ({result.problems[0]})", err=True)
+    if len(results) > 1 and (refused := [result for result in missing if result.page]):
+        click.echo("Kaggle does not give these to your account yet:", err=True)
+        for line in _refusals(refused):
+            click.echo(f"  {line}", err=True)
     if missing:
         click.echo(f"To go on: {command_again(context, [result.competition for result in missing])}", err=True)
+
+
+def _refusals(refused: Sequence[Result]) -> Iterator[str]:
+    """Each reason with what to do, below it the pages."""
+    pages: dict[str, dict[str, None]] = {}
+    for result in refused:
+        reason = result.problems[0] + (f": {result.advice}" if result.advice else "")
+        pages.setdefault(reason, {})[result.page] = None
+    for reason, those in pages.items():
+        yield reason
+        yield from (f"  {page}" for page in those)
 
 
 def command_again(context: click.Context, missing: Sequence[str]) -> str:

@@ -63,11 +63,12 @@ class Result:
     problems: tuple[str, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)  # path, edition, source, files ... of what is there
     page: str = ""  # where something can be done about it: Kaggle does not give it to this user
+    advice: str = ""  # what to do there, where the problems don't say it
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         told = {"competition": self.competition, "state": self.state, "problems": list(self.problems), **self.facts}
-        return told | ({"page": self.page} if self.page else {})
+        return told | {name: text for name, text in (("page", self.page), ("advice", self.advice)) if text}
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,7 @@ class _Pipeline:
 
     def _take_access(self, job: Job, access: Access) -> None:
         if access.state not in ("open", "unknown"):
-            self._finish(job, Result(job.name, "failed", (access.reason,), page=access.page))
+            self._finish(job, Result(job.name, "failed", (access.reason,), page=access.page, advice=access.advice))
         elif access.bytes is not None:
             job.needs, job.is_size_told = needs_of(job.task, access.bytes), True
 
