@@ -74,7 +74,7 @@ def test_all_is_well(dataset):
         (lambda content: content[:500] + bytes(len(content) - 500), True, "zeros", "machine stopped"),
         (lambda content: content[:300] + b"#" + content[301:], True, "decayed", "disk or its cable"),
         (lambda content: content[:300] + b"#" + content[301:], False, "edited", "some program edited it"),
-        (lambda content: content[: len(content) // 2], False, "edited", "some program edited it"),
+        (lambda content: content[: len(content) // 2], False, "edited", "or a copy onto it was interrupted"),
         (lambda content: content + b"1,2\n", True, "changed", "replaced by another file"),
         (lambda content: content.replace(b"\n", b"\r\n"), False, "line ends", "from LF to CR LF"),
         (lambda content: content[:-1], False, "line ends", "line break at its end"),

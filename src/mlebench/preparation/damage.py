@@ -64,6 +64,13 @@ def cause(path: Path, expected: Expected, found: Digest | OSError, written: floa
     """
     if isinstance(found, OSError):
         return _unreadable(path, found)
+    try:
+        return _cause_of_change(path, expected, found, written)
+    except OSError as error:  # it could be read a moment ago
+        return _unreadable(path, error)
+
+
+def _cause_of_change(path: Path, expected: Expected, found: Digest, written: float | None) -> Cause:
     if path.suffix == ".parquet" and expected.table and expected.table == _table_hash(path):
         return Cause("rewritten", f"same rows, other bytes: written anew by {_writer(path)}")
     if found.size == 0:
@@ -72,11 +79,8 @@ def cause(path: Path, expected: Expected, found: Digest | OSError, written: floa
         return Cause("zeros", "it ends in zero bytes: the machine stopped before the disk had it all")
     if path.suffix in _TEXTS and (what := _changed_line_breaks(path, expected.blake3)):
         return Cause("line ends", what)
-    is_new = written is not None and path.stat().st_mtime > written
-    if path.suffix == ".parquet" and is_new:
-        return Cause("edited", f"written after the preparation, by {_writer(path)}, and its table is not known")
-    if is_new:
-        return Cause("edited", f"written after the preparation, on {_moment(path)}: somebody or some program edited it")
+    if written is not None and path.stat().st_mtime > written:
+        return _edited(path, expected, found)
     if found.size < expected.size:
         return Cause("cut", "an interrupted copy or extraction, or a full disk")
     if found.size > expected.size:
@@ -84,6 +88,14 @@ def cause(path: Path, expected: Expected, found: Digest | OSError, written: floa
     if written is None:
         return Cause("changed", "edited, replaced by another file, or damaged when it was copied here")
     return Cause("decayed", "same size, and not written since it was prepared: the disk or its cable may be failing")
+
+
+def _edited(path: Path, expected: Expected, found: Digest) -> Cause:
+    if path.suffix == ".parquet":
+        rows = "with other rows" if expected.table else "maybe with the same rows: it was not made here"
+        return Cause("edited", f"written after the preparation, by {_writer(path)}, {rows}")
+    others = ", or a copy onto it was interrupted" if found.size < expected.size else ""
+    return Cause("edited", f"written after the preparation, on {_day(path)}: some program edited it{others}")
 
 
 def cause_of_missing(path: Path) -> Cause:
@@ -134,10 +146,10 @@ def _writer(path: Path) -> str:
     return written_by(path) or "an unknown program"
 
 
-def _moment(path: Path) -> str:
+def _day(path: Path) -> str:
     from datetime import UTC, datetime
 
-    return f"{datetime.fromtimestamp(path.stat().st_mtime, UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{datetime.fromtimestamp(path.stat().st_mtime, UTC):%Y-%m-%d}"
 
 
 def _ends_in_zeros(path: Path) -> bool:
