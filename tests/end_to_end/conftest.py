@@ -69,7 +69,7 @@ class User:
     def call(self, *arguments, code=0):
         """What the program says: both streams, the first of them alone as `stdout`."""
         process = self.start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        stdout, stderr = process.communicate(timeout=240)
+        stdout, stderr = process.communicate(timeout=500)
         assert process.returncode == code, stdout + stderr
         return Told(stdout, stderr)
 

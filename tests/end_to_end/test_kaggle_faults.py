@@ -170,7 +170,7 @@ def test_an_archive_that_is_damaged_at_kaggle(kaggle, user, held, twin, tells_ha
 
     held.archive = twin.archive
     for path in user.dataset(ID).home.glob("*.zip"):  # which the message asks for, if it is still there
-        assert f"remove {path}" in told or "remove it" in told, told
+        assert f"Remove {path} and run the same command again" in told, told
         path.unlink()
     user.prepare([ID])
     assert_prepared(user, twin)

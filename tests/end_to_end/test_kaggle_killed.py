@@ -123,7 +123,7 @@ class Trial:
     def end(self):
         """Let it end at last."""
         self._kaggle.pace = 0
-        assert self._start().wait(200) == 0
+        assert self._start().wait(300) == 0
         self._all_is_right()
 
     def _all_is_right(self):
