@@ -11,13 +11,12 @@ from typing import Protocol
 import click
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
 from rich.text import Text
 
 from mlebench.preparation.board import Board, Row, Totals
 
-GAP, LEAST_NAME, NARROWEST_BAR, WIDEST_BAR = 2, 20, 8, 24  # columns
+# columns
+GAP, LEAST_NAME, STEP, AMOUNT, PACE, NARROWEST_BAR, WIDEST_BAR = 2, 20, 20, 13, 9, 8, 24
 
 
 class Shown(Protocol):
@@ -69,13 +68,11 @@ class _Picture:
 def picture(board: Board, width: int, height: int) -> Group:
     """Totals first if there are several competitions, then a line for each that is under way, as far as they fit."""
     rows, totals = board.rows(), board.totals()
-    parts: list[Text | Table] = [Text("")]  # apart from the lines that stay
+    parts = [Text("")]  # apart from the lines that stay
     if totals.competitions > 1:
-        parts += [Text(line, no_wrap=True, overflow="ellipsis") for line in _summary(totals)]
-        parts[1].stylize("bold")  # type: ignore[union-attr]
+        parts += [Text(line, style="bold", no_wrap=True, overflow="ellipsis") for line in _summary(totals)]
     places = max(1, height - len(parts) - 2)
-    if rows:
-        parts.append(_table(rows[:places], width, with_time_left=totals.competitions <= 1))
+    parts += _lines(rows[:places], width, with_time_left=totals.competitions <= 1)
     if len(rows) > places:
         parts.append(Text(f"and {len(rows) - places} more", style="dim"))
     return Group(*parts)
@@ -92,32 +89,39 @@ def _summary(totals: Totals) -> list[str]:
     return [" · ".join(facts), *([totals.note] if totals.note else [])]
 
 
-def _table(rows: list[Row], width: int, with_time_left: bool) -> Table:
-    cells = [(row.name, row.text, _amounts_of(row), _pace(row, with_time_left)) for row in rows]
-    name, text, amount, pace = (max(map(len, column)) for column in zip(*cells, strict=True))
-    left = width - amount - pace - 3 * GAP
-    bar = min(left - name - text - GAP, WIDEST_BAR)
-    name = min(name, max(LEAST_NAME, left - text))
-    text = min(text, left - name)
-    table = Table.grid(padding=(0, GAP, 0, 0))
-    table.add_column(width=name, no_wrap=True, overflow="ellipsis", style="cyan")
-    table.add_column(width=text, no_wrap=True, overflow="ellipsis")
-    if bar >= NARROWEST_BAR:
-        table.add_column(width=bar)
-    table.add_column(width=amount, no_wrap=True, justify="right")
-    table.add_column(width=pace, no_wrap=True, justify="right", style="dim")
-    for row, (*before, done, speed) in zip(rows, cells, strict=True):
-        bars = [_bar(row, bar)] if bar >= NARROWEST_BAR else []
-        table.add_row(*map(Text, before), *bars, Text(done), Text(speed))
-    return table
+def _lines(rows: list[Row], width: int, with_time_left: bool) -> list[Text]:
+    """Columns stay where they are while steps change, but for those of a step without amounts, which needs none."""
+    facts = [(row, _amounts_of(row), _pace(row, with_time_left)) for row in rows]
+    amount = max([AMOUNT, *(len(text) for _, text, _ in facts)])
+    pace = max([PACE, *(len(text) for _, _, text in facts)])
+    names = max((len(row.name) for row in rows), default=0)
+    name = min(names, max(LEAST_NAME, width - STEP - amount - pace - 3 * GAP))
+    lines = []
+    for row, done, speed in facts:
+        line = Text(no_wrap=True, overflow="ellipsis")
+        if name:
+            line.append(_fitted(row.name, name) + " " * GAP, "cyan")
+        if done:
+            left = width - len(line) - amount - pace - 2 * GAP
+            line.append(_fitted(row.text, min(STEP, left)) + " " * GAP)
+            line.append_text(_bar(row, min(left - STEP - GAP, WIDEST_BAR)))
+            line.append(done.rjust(amount) + " " * GAP).append(speed.rjust(pace), "dim")
+        else:
+            line.append(row.text)
+        lines.append(line)
+    return lines
 
 
-def _bar(row: Row, width: int) -> ProgressBar | Text:
-    return (
-        ProgressBar(total=row.total, completed=min(row.done, row.total), width=width, complete_style="cyan")
-        if row.total > 1
-        else Text("")
-    )
+def _fitted(text: str, width: int) -> str:
+    return text.ljust(width) if len(text) <= width else text[: max(0, width - 1)] + "…"
+
+
+def _bar(row: Row, width: int) -> Text:
+    """With the gap after it; nothing where there is no room."""
+    if width < NARROWEST_BAR:
+        return Text("")
+    filled = min(width, width * row.done // row.total)
+    return Text.assemble(("━" * filled, "cyan"), ("━" * (width - filled), "bright_black"), " " * GAP)
 
 
 def _amounts_of(row: Row) -> str:
