@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from mlebench.preparation.hashing import Digest, blocks
 
@@ -40,8 +40,7 @@ _OF_THE_SYSTEM = {
 }
 
 
-@dataclass(frozen=True)
-class Expected:
+class Expected(NamedTuple):
     """What the manifest says of a file."""
 
     size: int

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zipfile import is_zipfile
 
 from mlebench.competition import Competition
@@ -75,7 +76,8 @@ def inspect(dataset: Dataset) -> Verification:
     manifest = _manifest(dataset)
     places = _places(dataset, manifest)
     published = published_checksums(dataset)
-    found = digests({**{name: place.path for name, place in places.items()}, **_zip(dataset)}, needs_md5=_md5(dataset))
+    paths = {name: place.path for name, place in places.items()}
+    found = digests({**paths, **_zip(dataset)}, needs_md5=_md5(dataset))
     wrong = _unlike_manifest(dataset, manifest, places, found)
     wrong += _unlike_published(dataset, manifest, published, found, {mismatch.path for mismatch in wrong})
     wrong += [_extra(dataset.prepared, path) for path in _extras(dataset, manifest)]
@@ -97,9 +99,9 @@ def look_quickly(dataset: Dataset) -> list[Mismatch]:
     for name, place in _places(dataset, _manifest(dataset)).items():
         expected = place.expected
         try:
-            size = place.path.stat().st_size
+            size = os.stat(place.path).st_size  # noqa: PTH116, for speed
         except OSError:
-            missing = cause_of_missing(place.path)
+            missing = cause_of_missing(Path(place.path))
             wrong.append(_mismatch(name, expected, None, missing))
         else:
             if size != expected.size:
@@ -150,9 +152,8 @@ def _facts(content: str, size: int | None) -> str:
 # --- what there is to compare with
 
 
-@dataclass(frozen=True)
-class _Place:
-    path: Path
+class _Place(NamedTuple):
+    path: str
     expected: Expected
 
 
@@ -170,9 +171,10 @@ def _manifest(dataset: Dataset) -> dict[str, Any]:
 
 def _places(dataset: Dataset, manifest: Mapping[str, Any]) -> dict[str, _Place]:
     """Every file of which we know what it should be, zip excepted."""
-    places = {path: _Place(dataset.prepared / path, _expected(facts)) for path, facts in manifest["files"].items()}
+    prepared = dataset.prepared
+    places = {path: _Place(f"{prepared}/{path}", _expected(facts)) for path, facts in manifest["files"].items()}
     for path, facts in _raw_record(dataset).items():
-        places[f"raw/{path}"] = _Place(dataset.raw / path, _expected(facts))
+        places[f"raw/{path}"] = _Place(f"{dataset.raw}/{path}", _expected(facts))
     return places
 
 
@@ -233,7 +235,7 @@ def _unlike_manifest(
         digest = found[name]
         if isinstance(digest, Digest) and digest.blake3 == place.expected.blake3:
             continue
-        reason = cause(place.path, place.expected, digest, written)
+        reason = cause(Path(place.path), place.expected, digest, written)
         wrong.append(_mismatch(name, place.expected, digest, reason))
     return wrong + list(_changed_zip(dataset, manifest, found))
 
