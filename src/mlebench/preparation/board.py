@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 WINDOW_SECONDS = 20.0  # over which a speed is the mean
 LEAST_SECONDS = 5.0  # of downloading, before anything is said about the time left
-ENOUGH_BYTES, ENOUGH_SHARE = 1_000_000_000, 0.02  # prepared, or so much of what is to come, before the same
+ENOUGH_BYTES, ENOUGH_SHARE = 1_000_000_000, 0.2  # prepared, or so much of what is to come, before the same
 
 Clock = Callable[[], float]
 
