@@ -107,6 +107,7 @@ class Trial:
 
     def _start(self):
         chosen = [part for name in self._archives for part in ("-c", name)]
+        self._left = {name: self._downloads(name) | self._workshops(name) for name in self._archives}
         self._parts = self._bytes_there()
         self._requests = len(self._kaggle.requests)
         return self._user.start(
@@ -135,17 +136,26 @@ class Trial:
             assert [path for pattern in HALF_MADE for path in home.rglob(pattern)] == []
 
     def _under_way(self):
-        """The stages that competitions are in."""
+        """The stages that competitions are in; what an earlier process left is none."""
         found = set()
         for name in self._archives:
-            home = self._user.data_dir / name
-            if any(home.glob("*.part")) or any((home / f"{name}.files").glob("*.part")):
+            if self._downloads(name) - self._left[name]:
                 found.add("download")
-            elif begun := stage_of_raw_files(home):
-                found.add(begun)
-            elif (home / ".finishing.json").exists():
-                found.add("preparation")
+            elif self._workshops(name) - self._left[name]:
+                found.add(stage_of_raw_files(self._home(name)))
         return found
+
+    def _home(self, name):
+        return self._user.data_dir / name
+
+    def _downloads(self, name):
+        """What is being downloaded, each with its size."""
+        parts = [*self._home(name).glob("*.part"), *(self._home(name) / f"{name}.files").glob("*.part")]
+        return {(path, size_of(path)) for path in parts}
+
+    def _workshops(self, name):
+        """The folders in which preparations work: each has another."""
+        return {*self._home(name).glob(".preparing-*")}
 
     def _nothing_half_made_is_believed(self):
         """What looks prepared is all there and right."""
@@ -158,7 +168,7 @@ class Trial:
 
     def _bytes_there(self):
         """Of each archive that is not whole."""
-        return {name: size_of(self._user.data_dir / name / f"{name}.zip.part") for name in self._archives}
+        return {name: size_of(self._home(name) / f"{name}.zip.part") for name in self._archives}
 
     def _goes_on_where_it_stopped(self):
         """The first bytes that this process asked for followed those that the one before left."""
@@ -176,7 +186,7 @@ def stage_of_raw_files(home):
     """They are being written until the note of their origin says that they are whole; then the rest is made of them."""
     with suppress(OSError):
         return "preparation" if '"whole"' in (home / ".fetching.json").read_text() else "extraction"
-    return ""
+    return "other"
 
 
 def size_of(path):
