@@ -4,6 +4,7 @@ import doctest
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 from itertools import pairwise
@@ -11,6 +12,7 @@ from itertools import pairwise
 import pytest
 from rich.console import Console
 
+from mlebench import catalog
 from mlebench.cli import progress_display
 from mlebench.cli.progress_display import _Lines, picture
 from mlebench.preparation.board import Board
@@ -142,32 +144,72 @@ def test_amounts_and_times_as_text():
     assert doctest.testmod(progress_display).failed == 0
 
 
-def test_on_a_terminal(tmp_path):
-    """Preparing two twins, one after the other, in a true terminal of 80 columns."""
-    parent, child = pty.openpty()
-    ids = ("spaceship-titanic", "spooky-author-identification")
-    command = [sys.executable, "-m", "mlebench", "prepare", *(part for each in ids for part in ("-c", each))]
-    process = subprocess.Popen(
-        [*command, "--source", "synthetic", "--data-dir", str(tmp_path), "--jobs", "1"],
-        **{"stdin": child, "stdout": child, "stderr": child},
-        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"},
-        start_new_session=True,
+class Terminal:
+    """The program in a true terminal of 80 columns, which sends it signals as keys are typed."""
+
+    _CODE = (
+        "import fcntl, runpy, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
+        "runpy.run_module('mlebench', run_name='__main__', alter_sys=True)"
     )
-    os.close(child)
-    shown = b""
-    try:
-        while block := os.read(parent, 1 << 16):
-            shown += block
-    except OSError:  # how the end of a terminal looks
-        pass
-    os.close(parent)
-    assert process.wait(60) == 0, shown
-    assert b"\x1b[?25l" in shown  # the cursor is hidden
-    assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l")  # and comes back
-    text = re.sub(rb"\x1b\[[0-9;?]*[a-zA-Z]", b"", shown).decode()
-    assert f"2 to prepare in {tmp_path}" in text.replace("\r\n", "").replace("\n", "")
+
+    def __init__(self, *arguments):
+        self.parent, child = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", self._CODE, *map(str, arguments)],
+            **{"stdin": child, "stdout": child, "stderr": child},
+            env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"},
+            start_new_session=True,
+        )
+        os.close(child)
+        self.shown = b""
+
+    def read(self, until=None):
+        """All that is shown, or up to when `until` is among it."""
+        try:
+            while until is None or until not in self.shown:
+                self.shown += os.read(self.parent, 1 << 16)
+        except OSError:  # how the end of a terminal looks
+            assert until is None, self.shown
+            os.close(self.parent)
+
+    @property
+    def text(self):
+        return re.sub(rb"\x1b\[[0-9;?]*[a-zA-Z]", b"", self.shown).decode()
+
+    def has_its_cursor_back(self):
+        return self.shown.rindex(b"\x1b[?25h") > self.shown.rindex(b"\x1b[?25l")
+
+
+def test_on_a_terminal(tmp_path):
+    """Preparing two twins, one after the other."""
+    ids = ("spaceship-titanic", "spooky-author-identification")
+    chosen = [part for each in ids for part in ("-c", each)]
+    terminal = Terminal("prepare", *chosen, "--source", "synthetic", "--data-dir", tmp_path, "--jobs", "1")
+    terminal.read()
+    assert terminal.process.wait(60) == 0, terminal.shown
+    assert terminal.has_its_cursor_back()
+    text = terminal.text
+    assert f"2 to prepare in {tmp_path}" in text.replace("\r\n", "")
     assert "1 of 2 competitions" in text
     for each in ids:
         assert f"{each}: prepared\r\n" in text
         assert re.search(rf"{each} +\w", text)
     assert "2 prepared" in text
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_at_a_terminal(tmp_path, times):
+    """Typed while a preparation runs; the second time at once."""
+    folder = tmp_path / "own" / "endless"
+    shutil.copytree(catalog.get("spaceship-titanic").folder, folder)
+    (folder / "prepare.py").write_text("import time\n\n\ndef prepare(raw, public, private):\n    time.sleep(600)\n")
+    arguments = ("--competitions", tmp_path / "own", "-c", "endless", "--source", "synthetic")
+    terminal = Terminal("prepare", *arguments, "--data-dir", tmp_path / "data")
+    terminal.read(until=b"preparing")
+    os.write(terminal.parent, b"\x03" * times)
+    terminal.read()
+    assert terminal.process.wait(60) == 130
+    assert terminal.has_its_cursor_back()
+    assert "Traceback" not in terminal.text
+    if times == 1:
+        assert "To go on: mlebench prepare" in terminal.text
