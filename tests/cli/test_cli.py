@@ -150,6 +150,14 @@ def test_one_failure_does_not_stop_the_others(mlebench, tmp_path):
     assert "neither a folder spaceship-titanic with files in it nor an archive" in result.output
 
 
+def test_a_data_directory_that_cannot_be_written_is_named(mlebench, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = mlebench(
+        "prepare", "-c", "spaceship-titanic", "--source", "synthetic", "--data-dir", tmp_path / "file", code=1
+    )
+    assert f"{tmp_path / 'file' / 'spaceship-titanic'}: Not a directory. --data-dir" in result.stderr
+
+
 def test_a_new_competition_passes_all_checks(mlebench, tmp_path):
     mlebench("new", "river-levels", "--into", tmp_path)
     mlebench("new", "river-levels", "--into", tmp_path, code=2)

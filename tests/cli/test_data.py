@@ -121,7 +121,11 @@ def test_prepared_files_go_by_name(mlebench, data_dir):
 def test_a_mismatch_is_explained_by_prepare(mlebench, data_dir):
     (data_dir / TITANIC / "prepared" / "public" / "train.csv").write_bytes(b"")
     arguments = ("prepare", "-c", TITANIC, "--source", "synthetic", "--verify", "--data-dir", data_dir)
-    assert "-> the disk was full" in mlebench(*arguments, code=1).output
+    output = mlebench(*arguments, code=1).output
+    assert "-> the disk was full" in output
+    assert "To go on" not in output
+    anew = f"mlebench prepare --force --source synthetic --verify --data-dir {data_dir} -c {TITANIC}"
+    assert f"To prepare anew what was damaged: {anew}" in output
     (told,) = json.loads(mlebench(*arguments, "--json", code=1).stdout)
     (mismatch,) = told["mismatches"]
     assert (mismatch["path"], mismatch["kind"], mismatch["found_size"]) == ("public/train.csv", "empty", 0)

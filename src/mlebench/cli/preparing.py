@@ -12,6 +12,7 @@ from mlebench.cli.progress_display import size
 from mlebench.preparation.pipeline import STATES, Plan, Result
 
 FEW = 8  # competitions that a command names one by one
+UNLIKE_PUBLISHED = ("archive", "follows", "preparation", "published")  # mismatches that come again
 _CHOOSING = {"ids", "split_name", "ids_file", "everything", "lite"}
 
 
@@ -56,8 +57,17 @@ def say_summary(results: Sequence[Result], context: click.Context) -> None:
         click.echo("Kaggle does not give these to your account yet:", err=True)
         for line in _refusals(refused):
             click.echo(f"  {line}", err=True)
-    if missing:
-        click.echo(f"To go on: {command_again(context, [result.competition for result in missing])}", err=True)
+    damaged = [result.competition for result in missing if _is_damaged(result)]
+    if damaged:
+        click.echo(f"To prepare anew what was damaged: {command_again(context, damaged, force=True)}", err=True)
+    if others := [result.competition for result in missing if result.state != "mismatch"]:
+        click.echo(f"To go on: {command_again(context, others)}", err=True)
+
+
+def _is_damaged(result: Result) -> bool:
+    """Whether files are no longer what they were when they were prepared: only then is preparing anew of use."""
+    wrong = (each for each in result.facts.get("mismatches", ()) if each["is_failure"])
+    return any(each["kind"] not in UNLIKE_PUBLISHED for each in wrong)
 
 
 def _refusals(refused: Sequence[Result]) -> Iterator[str]:
@@ -71,10 +81,10 @@ def _refusals(refused: Sequence[Result]) -> Iterator[str]:
         yield from (f"  {page}" for page in those)
 
 
-def command_again(context: click.Context, missing: Sequence[str]) -> str:
+def command_again(context: click.Context, missing: Sequence[str], *, force: bool = False) -> str:
     """The same command for what is missing: what is there needs no --force again."""
-    words = ["mlebench", "prepare"]
-    is_few = len(missing) <= FEW or bool(context.params["force"])
+    words = ["mlebench", "prepare", *(["--force"] if force and not context.params["force"] else [])]
+    is_few = len(missing) <= FEW or force or bool(context.params["force"])
     for option in context.command.params:
         name, value = str(option.name), context.params[str(option.name)]
         if context.get_parameter_source(name) != click.core.ParameterSource.COMMANDLINE or (

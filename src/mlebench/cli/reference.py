@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -18,12 +19,15 @@ _MADE = "Made by `python -m mlebench.cli.reference docs` from {}."
 
 def pages(docs: Path) -> dict[str, str]:
     """The text of each page by its file name; `docs` has the pages of which only parts are made."""
-    own = (docs / "competitions.md").read_text(encoding="utf-8")
+    own = {name: (docs / name).read_text(encoding="utf-8") for name in ("competitions.md", "data.md")}
     return {
         "cli.md": commands_page(),
         "catalog.md": catalog_page(),
         "editions.md": editions_page(),
-        "competitions.md": _with_parts(own, metrics=metrics_table(), formats=formats_table(), checks=checks_list()),
+        "competitions.md": _with_parts(
+            own["competitions.md"], metrics=metrics_table(), formats=formats_table(), checks=checks_list()
+        ),
+        "data.md": _with_parts(own["data.md"], sizes=sizes_table()),
     }
 
 
@@ -57,6 +61,26 @@ def checks_list() -> str:
     from mlebench.checks import COMPETITION_CHECKS
 
     return "\n".join(f"- `{check.__name__}`: {_summary(check)}" for check in COMPETITION_CHECKS)
+
+
+def sizes_table() -> str:
+    """What preparing each split takes, one competition after the other."""
+    rows = [
+        f"| `{name}` | {' | '.join(_sizes(catalog.split(name)))} |" for name in ("lite", "medium", "high", "all", "dev")
+    ]
+    head = "| split | competitions | of unpublished size | download | peak | final | hours at 10 MB/s | at 50 MB/s |"
+    return "\n".join([head, "| --- " * (head.count("|") - 1) + "|", *rows])
+
+
+def _sizes(competitions: Sequence[Competition]) -> Iterator[str]:
+    from mlebench.cli.progress_display import size
+    from mlebench.preparation.sizes import listed_bytes, needs_of_all
+
+    needs = needs_of_all(competitions)
+    yield f"{len(competitions)}"
+    yield f"{sum(listed_bytes(each)[1] != 'published' for each in competitions)}"
+    yield from map(size, (needs.download, needs.peak, needs.final))
+    yield from (f"{needs.hours_at(speed * 1e6):.2g}" for speed in (10, 50))
 
 
 def _summary(thing: object) -> str:

@@ -40,7 +40,7 @@ from mlebench.preparation.commit import has_leftovers
 from mlebench.preparation.jobs import Job, Task, is_there, job_of, needs_of, together
 from mlebench.preparation.sizes import Needs
 from mlebench.preparation.sources import Downloading, find_source
-from mlebench.preparation.worker import Died, Worker, facts_of
+from mlebench.preparation.worker import Died, Worker, facts_of, words_of
 
 if TYPE_CHECKING:
     from mlebench.preparation.kaggle.preflight import Access
@@ -417,8 +417,7 @@ def _result(name: str, told: dict[str, Any]) -> Result:
 
 
 def _failed(name: str, error: Exception) -> Result:
-    message = str(error) if isinstance(error, MlebenchError) else f"{error!r}"
-    return Result(name, "failed", (message,), page=getattr(error, "page", ""))
+    return Result(name, "failed", (words_of(error),), page=getattr(error, "page", ""))
 
 
 def _about_manifest(task: Task, error: Exception) -> Exception:

@@ -9,6 +9,7 @@ input: when that closes, for whatever reason, the group kills itself.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -221,8 +222,19 @@ def carry_out(order: Mapping[str, Any]) -> dict[str, Any]:
             facts |= {"state": "prepared", "disk_bytes": use_of(dataset.home).total}
         facts |= facts_of(dataset)
         return facts | (_verify(dataset) if order["verify"] else {})
-    except MlebenchError as error:
-        return {"state": "failed", "problems": [str(error)], "page": getattr(error, "page", "")}
+    except (MlebenchError, OSError) as error:
+        return {"state": "failed", "problems": [words_of(error)], "page": getattr(error, "page", "")}
+
+
+def words_of(error: Exception) -> str:
+    """What a user is told of an error; the way out for one that a file system gives, too."""
+    from mlebench.errors import MlebenchError
+
+    if isinstance(error, OSError) and error.filename is not None:
+        elsewhere = error.errno in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
+        advice = ". --data-dir or MLEBENCH_DATA_DIR names another place for the data" if elsewhere else ""
+        return f"{error.filename}: {error.strerror}{advice}"
+    return str(error) if isinstance(error, MlebenchError) else repr(error)
 
 
 def _prepare(dataset: Any, order: Mapping[str, Any]) -> bool:
