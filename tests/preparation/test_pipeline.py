@@ -379,7 +379,7 @@ def test_nothing_is_read_from_standard_input(own, kaggle, twin, tmp_path, stdin)
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENT, check=False)
     assert done.returncode == 1
     assert "first: prepared" in done.stdout
-    advice = "the rules are not accepted: open the page, join and accept the rules"
+    advice = "the rules are not accepted; open the page, join and accept the rules"
     assert f"  {advice}\n    https://www.kaggle.com/competitions/{TITANIC}/rules\n" in done.stderr
     assert f"To go on: mlebench prepare --competitions {tmp_path / 'own'}" in done.stderr
     assert done.stderr.rstrip().endswith(f"-c {TITANIC}")

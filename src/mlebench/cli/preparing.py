@@ -74,7 +74,7 @@ def _refusals(refused: Sequence[Result]) -> Iterator[str]:
     """Each reason with what to do, below it the pages."""
     pages: dict[str, dict[str, None]] = {}
     for result in refused:
-        reason = result.problems[0] + (f": {result.advice}" if result.advice else "")
+        reason = result.problems[0] + (f"; {result.advice}" if result.advice else "")
         pages.setdefault(reason, {})[result.page] = None
     for reason, those in pages.items():
         yield reason
