@@ -91,6 +91,9 @@ def contents(data):
     home = data / ID
     timeless = [path for path in files_in(home) if not path.endswith(("manifest.json", ".zip.json", "raw.json"))]
     found = checksums(home, timeless)
+    if (home / "raw.json").is_file():
+        recorded = json.loads((home / "raw.json").read_text())["files"]
+        found |= {f"raw.json: {path}": facts for path, facts in recorded.items()}
     if (home / "prepared" / "manifest.json").is_file():
         for path, facts in read_manifest(home / "prepared")["files"].items():
             assert found[f"prepared/{path}"] == facts, path
@@ -135,7 +138,7 @@ PREPARED = [
     "prepared/private/test.csv",
     *(f"prepared/public/{name}" for name in ("description.md", "sample_submission.csv", "test.csv", "train.csv")),
 ]
-RAW = ["raw/sample_submission.csv", "raw/test.csv", "raw/train.csv"]
+RAW = [f"{where}{name}.csv" for where in ("raw/", "raw.json: ") for name in ("sample_submission", "test", "train")]
 
 
 @pytest.mark.parametrize(

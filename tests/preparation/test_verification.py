@@ -16,6 +16,7 @@ from mlebench import catalog
 from mlebench.dataset import Dataset
 from mlebench.errors import NotPreparedError, PreparationError
 from mlebench.preparation.engine import prepare
+from mlebench.preparation.kept_raw import record_raw
 from mlebench.preparation.sources import Local, Synthetic
 from mlebench.preparation.verification import (
     checksums,
@@ -23,7 +24,6 @@ from mlebench.preparation.verification import (
     inspect,
     look_quickly,
     published_mismatches,
-    record_raw,
     verify,
 )
 
@@ -287,11 +287,16 @@ def test_the_same_rows_in_other_bytes_are_no_failure(icecube, tmp_path):
 # --- what is kept beside
 
 
+def record(dataset):
+    made = dataset.manifest()["files"]
+    record_raw(dataset.raw, dataset.prepared, made, {"source": "local"}, dataset.home / "raw.json")
+
+
 def test_kept_raw_files_are_verified(tmp_path):
     raw = raw_of(TITANIC, tmp_path / "raw")
     dataset = prepared_from(raw, tmp_path / "data")
     shutil.copytree(raw, dataset.raw)
-    record_raw(dataset)
+    record(dataset)
     assert not [m for m in verify(dataset) if m.path.startswith("raw/")]
     rewrite(dataset.raw / "train.csv", b"", is_old=True)
     found = the_only([m for m in verify(dataset) if m.path.startswith("raw/")])
@@ -301,7 +306,7 @@ def test_kept_raw_files_are_verified(tmp_path):
 def test_raw_files_that_prepared_ones_share_are_not_read_twice(tmp_path):
     cactus = Dataset(catalog.get("plant-pathology-2020-fgvc7"), tmp_path)
     prepare(cactus, Synthetic(rows=60), keep="raw")
-    record_raw(cactus)
+    record(cactus)
     recorded = json.loads((cactus.home / "raw.json").read_text())["files"]
     sizes = {path.relative_to(cactus.raw).as_posix(): path.stat().st_size for path in cactus.raw.rglob("*.*")}
     assert {path: facts["size"] for path, facts in recorded.items()} == sizes

@@ -27,6 +27,7 @@ class Plan:
     target: str  # where it belongs
     raw: str  # the raw files that are kept; "" if none are
     discards: bool  # whether the download goes
+    raw_record: str = ""  # the file that says what these raw files are
 
 
 def commit(home: Path, plan: Plan, discard: Callable[[], object]) -> None:
@@ -58,14 +59,22 @@ def _read(home: Path) -> Plan:
 def _carry_out(home: Path, plan: Plan, discard: Callable[[], object]) -> None:
     _move(home / plan.made, home / plan.target)
     if plan.raw:
-        shutil.rmtree(home / plan.raw / SCRATCH, ignore_errors=True)
-        (home / RAW_RECORD).unlink(missing_ok=True)  # of those that were kept before
-        _move(home / plan.raw, home / "raw")
+        _keep_raw(home, plan)
     throw_away_fetched(home)
     _clear_work(home)
     if plan.discards:
         discard()
     (home / PLAN).unlink()
+
+
+def _keep_raw(home: Path, plan: Plan) -> None:
+    """There is never a record beside other raw files than those that it is of."""
+    if (home / plan.raw).is_dir():
+        (home / RAW_RECORD).unlink(missing_ok=True)  # of those that were kept before
+        shutil.rmtree(home / plan.raw / SCRATCH, ignore_errors=True)
+        _move(home / plan.raw, home / "raw")
+    if plan.raw_record and (home / plan.raw_record).is_file():
+        (home / plan.raw_record).replace(home / RAW_RECORD)
 
 
 def _move(made: Path, target: Path) -> None:

@@ -12,38 +12,41 @@ import errno
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mlebench.competition import Competition
-from mlebench.dataset import Dataset
+from mlebench.dataset import Dataset, read_manifest
 from mlebench.errors import CompetitionError, MlebenchError, PreparationError
 from mlebench.files import write_json
 from mlebench.preparation import progress
 from mlebench.preparation.adoption import adopt
 from mlebench.preparation.commit import Plan, commit, has_leftovers, recover, remove, throw_away_fetched
-from mlebench.preparation.layout import FETCHING, LOCK, ORIGIN, SCRATCH, WORK
+from mlebench.preparation.kept_raw import find_damage, record_raw, source_facts
+from mlebench.preparation.layout import FETCHING, LOCK, ORIGIN, RAW_RECORD, SCRATCH, WORK
 from mlebench.preparation.locks import Lock, held, held_if_free, require_held
 from mlebench.preparation.manifest import complete
 from mlebench.preparation.sources import (
     Adopting,
     Downloading,
     Keep,
+    Keeping,
     Resumable,
     Source,
     holds_strangers_files,
     is_prepared_from,
 )
-from mlebench.preparation.verification import published_mismatches, record_raw
+from mlebench.preparation.verification import published_mismatches
 
 
 def prepare(dataset: Dataset, source: Source, *, keep: Keep = "nothing", force: bool = False) -> bool:
     """Prepare the data of a competition from `source`; False if they were there already.
 
     `keep` is what stays beside the prepared files: "zip" what was downloaded, "raw" the raw files. A download whose
-    prepared files are not the published ones stays in any case, and the manifest names these files. Prepared data of
-    another source are replaced only with `force`.
+    prepared files are not the published ones stays in any case, and the manifest names these files. What one call
+    keeps no later one removes, and kept raw files serve it in the place of a download; with `force` they are read
+    first, and fetched anew if they are damaged. Prepared data of another source are replaced only with `force`.
 
     What the original prepared in the same place is taken over, if it is as published. Raises PreparationError if
     raw files are missing or damaged or the disk is full, CompetitionError if the competition's own code fails.
@@ -114,8 +117,6 @@ class _Preparation:
             plan = self._make(work)
             require_held(self._lock)
             commit(self._home, plan, lambda: _discard(self._source, self._competition))
-            if plan.raw:
-                record_raw(self._dataset)
         except PreparationError as error:
             if not _is_full_disk(error):  # the same raw files would fail again
                 throw_away_fetched(self._home)
@@ -130,18 +131,31 @@ class _Preparation:
             (prepared / side).mkdir(parents=True)
         if home := self._prepared_already():
             raw, facts = None, {"source": "local", "path": str(home)} | adopt(home, self._dataset, prepared)
+            is_kept = False
         else:
+            mends = self._force and find_damage(self._home, self._source.name)
             raw = self._raw(work)
+            is_kept = (self._keep == "raw" or mends) and not self._is_kept_already(raw)
             self._prepare(raw, prepared)
             facts = self._source.describe()
         unlike = self._unlike_published(prepared)
         complete(self._dataset, prepared, facts | ({"unlike_published": unlike} if unlike else {}))
+        if raw and (self._keep == "zip" or unlike) and isinstance(self._source, Keeping):
+            self._source.keep(self._competition)
         return Plan(
             made=prepared.relative_to(self._home).as_posix(),
             target=self._dataset.prepared.name,
-            raw=raw.relative_to(self._home).as_posix() if raw and self._keeps(raw) else "",
+            raw=raw.relative_to(self._home).as_posix() if raw and is_kept else "",
             discards=isinstance(self._source, Downloading) and self._keep != "zip" and not unlike,
+            raw_record=self._record(raw, work, facts) if raw and is_kept else "",
         )
+
+    def _record(self, raw: Path, work: Path, facts: Mapping[str, object]) -> str:
+        """Write down what the raw files are, to be put beside them; returns the path below the competition's folder."""
+        record, prepared = work / RAW_RECORD, work / "prepared"
+        made = read_manifest(prepared)["files"]
+        record_raw(raw, prepared, made, source_facts(self._competition, facts), record)
+        return record.relative_to(self._home).as_posix()
 
     def _prepared_already(self) -> Path | None:
         """A folder as in a data directory whose prepared files are to be taken over; None: prepare from raw files."""
@@ -198,11 +212,11 @@ class _Preparation:
             return []
         return [mismatch.path for mismatch in published_mismatches(self._competition, prepared)]
 
-    def _keeps(self, raw: Path) -> bool:
-        """Whether raw files are to stay, and are not merely links to those that are kept already."""
+    def _is_kept_already(self, raw: Path) -> bool:
+        """Whether raw files are merely links to those that are kept already."""
         kept = self._dataset.raw.resolve()
         links = (entry.resolve() for entry in raw.iterdir() if entry.is_symlink())
-        return self._keep == "raw" and not any(kept in link.parents for link in links)
+        return any(kept in link.parents for link in links)
 
 
 def _read(record: Path) -> dict[str, object]:

@@ -14,7 +14,10 @@ from mlebench.preparation.local import Local
 
 SIDES = ("public", "private")
 Keep = Literal["nothing", "zip", "raw"]
-"""What stays beside the prepared files: nothing, the downloaded zip, or the raw files unpacked from it."""
+"""What stays beside the prepared files: nothing, the downloaded zip, or the raw files unpacked from it.
+
+What an earlier call kept stays in any case, until it is cleaned away.
+"""
 
 
 class Source(Protocol):
@@ -38,7 +41,16 @@ class Downloading(Source, Protocol):
         """Bring everything onto this machine, going on where an interrupted call stopped; nothing if it is there."""
 
     def discard(self, competition: Competition) -> int:
-        """Remove what `obtain` downloaded, never a user's own file; returns the number of bytes freed."""
+        """Remove what `obtain` downloaded, never a user's own file or what is kept; returns the bytes freed."""
+        ...
+
+
+@runtime_checkable
+class Keeping(Downloading, Protocol):
+    """A source that knows which of its downloads are to stay."""
+
+    def keep(self, competition: Competition) -> None:
+        """Remember that what `obtain` brought here is kept on purpose: `discard` of a later call spares it, too."""
         ...
 
 

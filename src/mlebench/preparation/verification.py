@@ -16,7 +16,6 @@ from zipfile import is_zipfile
 from mlebench.competition import Competition
 from mlebench.dataset import Dataset
 from mlebench.errors import PreparationError
-from mlebench.files import write_json
 from mlebench.preparation.damage import Cause, Expected, Kind, cause, cause_of_extra, cause_of_missing
 from mlebench.preparation.hashing import Digest, digests
 from mlebench.preparation.layout import RAW_RECORD
@@ -201,23 +200,6 @@ def _md5(dataset: Dataset) -> set[str]:
 def raw_record(dataset: Dataset) -> Path:
     """Where it is written what kept raw files should be."""
     return dataset.home / RAW_RECORD
-
-
-def record_raw(dataset: Dataset) -> None:
-    """Write down what the kept raw files are, so that they can be verified; those that prepared files share
-    their content with are not read again."""
-    names = files_in(dataset.raw)
-    known = {}
-    for path, facts in dataset.manifest()["files"].items():
-        status = (dataset.prepared / path).stat()
-        known[status.st_dev, status.st_ino] = {"size": facts["size"], "blake3": facts["blake3"]}
-    files: dict[str, dict[str, Any] | None] = {}
-    for name in names:
-        status = (dataset.raw / name).stat()
-        files[name] = known.get((status.st_dev, status.st_ino))
-    files |= checksums(dataset.raw, [name for name, facts in files.items() if facts is None], with_tables=False)
-    recorded = datetime.now(UTC).isoformat(timespec="seconds")
-    write_json(raw_record(dataset), {"hash": "blake3", "recorded": recorded, "files": files})
 
 
 # --- ours

@@ -57,8 +57,21 @@ def write_record(target: Path, content: Path, md5: str, of: list[str]) -> None:
     write_json(_record(target), {**_facts(content, md5), "downloaded": downloaded, "of": of})
 
 
+def keep(path: Path) -> None:
+    """Remember that a file that was downloaded here is to stay; nothing happens to others, which stay anyway."""
+    if is_ours(path) and not is_kept(path):
+        write_json(_record(path), _read(_record(path)) | {"kept": True})
+
+
+def is_kept(path: Path) -> bool:
+    """Whether it was downloaded here and is to stay."""
+    return is_ours(path) and _read(_record(path)).get("kept") is True
+
+
 def remove(path: Path) -> int:
-    """Remove the file and its record if it was downloaded here; returns the number of bytes freed."""
+    """Remove the file and its record if it was downloaded here and isn't kept; returns the number of bytes freed."""
+    if is_kept(path):
+        return 0
     if not is_ours(path):
         if not path.exists():  # a process was killed in between here
             _record(path).unlink(missing_ok=True)

@@ -39,6 +39,11 @@ class SingleFiles:
         return self.home / f"{self.competition.id}.files"
 
     @property
+    def needs(self) -> Sequence[str]:
+        """The entries of `raw_files` for which all is there."""
+        return self._index()[0]
+
+    @property
     def are_there(self) -> bool:
         """Whether all are there, whole and unchanged."""
         needs, names = self._index()
@@ -78,9 +83,19 @@ class SingleFiles:
                 target.unlink(missing_ok=True)  # of an earlier call, which may have died while it copied
                 link_file(source, target)
 
+    def keep(self) -> None:
+        """Remember that they are to stay."""
+        if self.are_there and not self.are_kept:
+            write_json(self._index_path, self._index_content() | {"kept": True})
+
+    @property
+    def are_kept(self) -> bool:
+        """Whether they are there, and to stay."""
+        return self.are_there and self._index_content().get("kept") is True
+
     def discard(self) -> int:
-        """Remove them, unless another process downloads right now; returns the number of bytes freed."""
-        if not self.folder.exists():
+        """Remove them if they aren't kept and no process downloads right now; returns the number of bytes freed."""
+        if not self.folder.exists() or self.are_kept:
             return 0
         with held_if_free(self._lock) as free:
             if not free:
@@ -120,10 +135,13 @@ class SingleFiles:
     def _index(self) -> tuple[Sequence[str], Sequence[str]]:
         """The entries of `raw_files` for which all is there, and the files' names."""
         try:
-            content: dict[str, Any] = json.loads(self._index_path.read_text(encoding="utf-8"))
+            content = self._index_content()
             return content["needs"], content["files"]
         except (OSError, ValueError, TypeError, KeyError):
             return (), ()
+
+    def _index_content(self) -> dict[str, Any]:
+        return json.loads(self._index_path.read_text(encoding="utf-8"))
 
 
 def choose(listed: Sequence[RemoteFile], needs: Sequence[str]) -> list[RemoteFile]:
