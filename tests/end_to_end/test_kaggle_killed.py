@@ -6,6 +6,7 @@ import time
 import zipfile
 from collections import Counter
 from contextlib import suppress
+from subprocess import DEVNULL
 
 import numpy as np
 import psutil
@@ -111,7 +112,7 @@ class Trial:
         self._parts = self._bytes_there()
         self._requests = len(self._kaggle.requests)
         return self._user.start(
-            "prepare", *chosen, "--jobs", "2", "--data-dir", self._user.data_dir, stdout=-3, stderr=-3
+            "prepare", *chosen, "--jobs", "2", "--data-dir", self._user.data_dir, stdout=DEVNULL, stderr=DEVNULL
         )
 
     def _ended(self, process):

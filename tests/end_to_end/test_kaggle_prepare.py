@@ -3,8 +3,13 @@
 import json
 import re
 import shlex
+import signal
+import time
+from subprocess import PIPE
 
 import pytest
+
+from kaggle_stand_in import Fault, RateLimit
 
 TEN = [
     "aerial-cactus-identification",  # zips of images
@@ -86,12 +91,29 @@ def test_an_account_whose_phone_is_not_verified(kaggle, user, twins):
 
 def test_all_at_once_under_a_rate_limit(kaggle, user, twins):
     """Three calls in two seconds: the others are told when to come again, and do."""
-    from kaggle_stand_in import RateLimit
-
     kaggle.limit = RateLimit(3, seconds=2, tells="date")
     user.prepare(TEN[:4], "--jobs", "2", "--download-jobs", "4")
     assert_prepared(user, twins[:4])
     assert kaggle.limit.refused > 0
+
+
+def test_ctrl_c_while_kaggle_is_asked(kaggle, user, twins):
+    """It stops at once, without a traceback, and says how to go on."""
+    kaggle.fail("DownloadDataFiles", *[Fault(pause=0.8)] * 2)
+    process = user.start(
+        *("prepare", "-c", TEN[2], "-c", TEN[8], "--data-dir", user.data_dir), stdout=PIPE, stderr=PIPE
+    )
+    while not kaggle.requests:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stdout + stderr
+    assert "Traceback" not in stderr, stderr
+    command = shlex.split(next(line for line in stderr.splitlines() if line.startswith("To go on: "))[10:])
+    kaggle.recover()
+    user.call(*command[1:])
+    assert_prepared(user, [twins[2], twins[8]])
 
 
 def test_two_processes_do_the_same_ten_at_once(kaggle, user, twins):
@@ -99,7 +121,7 @@ def test_two_processes_do_the_same_ten_at_once(kaggle, user, twins):
     kaggle.pace = 0.005
     chosen = [part for name in TEN for part in ("-c", name)]
     both = [
-        user.start("prepare", *chosen, "--jobs", "1", "--data-dir", user.data_dir, "--json", stdout=-1, stderr=-1)
+        user.start("prepare", *chosen, "--jobs", "1", "--data-dir", user.data_dir, "--json", stdout=PIPE, stderr=PIPE)
         for _ in range(2)
     ]
     said = [process.communicate(timeout=300) for process in both]

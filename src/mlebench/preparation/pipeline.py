@@ -228,6 +228,8 @@ class _Pipeline:
                 Client(patience=PATIENCE) as client,
             ):
                 found = check(client, ids, sizes=True)
+        except _Stop:
+            return
         except Exception as error:
             self._events.put(partial(_raise, error))
         else:
