@@ -252,6 +252,6 @@ def test_what_is_wrong_is_unpacked_again_and_never_through_a_link(tmp_path, cont
 @pytest.mark.parametrize("names", [("a", "a"), ("a", "./a"), ("b/a", "b")])
 def test_two_members_at_one_place_are_refused(tmp_path, names):
     write_7z(tmp_path / "a.7z", ((name, io.BytesIO(b"x")) for name in names))
-    with pytest.raises(PreparationError, match="has the place of another|is a file where others need a folder"):
+    with pytest.raises(PreparationError, match=r"has the place of another|is a file where others need a folder"):
         un7zip(tmp_path / "a.7z", tmp_path / "out")
     assert not (tmp_path / "out").exists()
