@@ -40,8 +40,10 @@ if TYPE_CHECKING:
 @click.option(
     "--keep",
     type=click.Choice(["nothing", "zip", "raw"]),
-    help="What stays beside the prepared files: nothing (the default; a zip of your own always stays), the downloaded "
-    "zip, or the raw files, of which prepared ones are links where the file system can.",
+    help="What stays beside the prepared files: nothing (the default), the downloaded zip, or the raw files, of which "
+    "prepared ones are links where the file system can. Either serves the other edition, or --force, without another "
+    "download. A zip of your own stays in any case, and what an earlier call kept until mlebench data clean removes "
+    "it.",
 )
 @click.option("--keep-raw", is_flag=True, help="The same as --keep raw.")
 @click.option("--verify/--skip-verification", default=None, help="Recompute all checksums, published ones too.")

@@ -107,7 +107,10 @@ def job_of(task: Task, source: Source, is_there: bool) -> Job:
     size = _size_here(task)
     if task.source == "kaggle" or size is not None:
         stage = "download" if size is None else "prepare"
-        return Job(task, source, stage, needs=needs_of(task, size), is_size_told=size is not None, begun=_begun(task))
+        found = needs_of(task, size)
+        if found and _is_unpacked(task):
+            found = replace(found, peak=found.download + found.final)
+        return Job(task, source, stage, needs=found, is_size_told=size is not None, begun=_begun(task))
     return Job(task, source, "download" if isinstance(source, Downloading) else "prepare")
 
 
@@ -120,6 +123,15 @@ def _size_here(task: Task) -> int | None:
     name, given = f"{task.name}.zip", Path(task.source).expanduser()
     archives = [given, given / name, given / task.name / name]
     return next((archive.stat().st_size for archive in archives if archive.is_file()), None)
+
+
+def _is_unpacked(task: Task) -> bool:
+    """Whether raw files are here already, which an earlier preparation kept."""
+    if task.source != "kaggle":
+        return False
+    from mlebench.preparation.kaggle.source import Kaggle
+
+    return Kaggle(task.dataset.data_dir).is_unpacked(task.dataset.competition)
 
 
 def _begun(task: Task) -> int:

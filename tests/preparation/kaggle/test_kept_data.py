@@ -227,7 +227,8 @@ def test_they_count_as_downloaded(held, call, zips, data):
     task = Task(other)
     source = Kaggle(data)
     job = job_of(task, source, is_there(task, source))
-    assert (job.stage, job.is_size_told) == ("prepare", True)
+    assert (job.stage, job.is_size_told, job.still_needs.download) == ("prepare", True, 0)
+    assert job.still_needs.peak == job.still_needs.final  # raw files are not written again
     assert source.bytes_here(other.competition) == zips[PETS].stat().st_size
 
 

@@ -73,6 +73,10 @@ class Kaggle:
             return _downloaded_bytes(raw.source)
         return sum(each.size for each in files.archives().values()) if files.are_there else None
 
+    def is_unpacked(self, competition: Competition) -> bool:
+        """Whether raw files that an earlier preparation kept are here for `fetch`, which only links to them."""
+        return self._kept_raw(competition) is not None
+
     def keep(self, competition: Competition) -> None:
         """Remember that what was downloaded here is to stay, whatever later preparations keep."""
         records.keep(self._zip(competition))
