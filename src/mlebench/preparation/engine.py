@@ -204,7 +204,13 @@ class _Preparation:
 
     def _prepare(self, raw: Path, prepared: Path) -> None:
         with progress.step(f"{self._competition.id}: preparing", 1):
-            run_prepare(self._competition, raw, prepared / "public", prepared / "private")
+            try:
+                run_prepare(self._competition, raw, prepared / "public", prepared / "private")
+            except PreparationError as error:
+                if _is_full_disk(error) or not isinstance(self._source, Downloading) or not self._is_kept_already(raw):
+                    raise
+                advice = f"--force reads those that are kept in {self._dataset.raw}, and fetches them anew if damaged"
+                raise PreparationError(f"{error}. {advice}") from error
 
     def _unlike_published(self, prepared: Path) -> list[str]:
         """The files that are not the published ones; asked only where a download would be removed otherwise."""

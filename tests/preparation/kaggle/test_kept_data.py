@@ -11,6 +11,7 @@ import pytest
 from kaggle_stand_in import zip_of_twin
 from mlebench import catalog
 from mlebench.dataset import Dataset
+from mlebench.errors import PreparationError
 from mlebench.preparation.cleaning import Wanted, clean
 from mlebench.preparation.engine import prepare
 from mlebench.preparation.jobs import Task, is_there, job_of
@@ -166,6 +167,17 @@ def test_damage_is_found_with_force_and_mended(kaggle, held, call):
     assert (dataset.raw / "train.json").read_bytes() == whole
     assert verify(dataset) == []
     call(PIZZA, "v2")
+    assert kaggle.served == 2 * served
+
+
+def test_kept_raw_files_that_can_not_be_prepared_name_the_way_out(kaggle, held, call):
+    dataset = call(PIZZA, keep="raw")
+    damage(dataset.raw / "train.json")
+    served = kaggle.served
+    with pytest.raises(PreparationError, match=rf"--force reads those that are kept in {dataset.raw}"):
+        call(PIZZA, "v2")
+    assert kaggle.served == served
+    call(PIZZA, "v2", force=True)
     assert kaggle.served == 2 * served
 
 
