@@ -260,6 +260,16 @@ def test_nobody_there(pauses):
     assert len(pauses) == 2
 
 
+def test_a_server_that_went_away_is_insisted_on_by_clients_made_later(client, kaggle, held, pauses):
+    """Or a line that is gone for some minutes would end all downloads that have yet to begin."""
+    client.competition("titanic")
+    kaggle.fail("GetCompetition", Fault.answer(503), times=9)
+    patience = Patience(tries=6, sleep=pauses.append)
+    with Client(kaggle.credentials, kaggle.url, patience) as later, pytest.raises(Unreachable):
+        later.competition("titanic")
+    assert len(pauses) == 5
+
+
 @pytest.mark.parametrize("url", ["kaggle.example", "ftp://kaggle.example", "http://kaggle.example:port"])
 def test_what_is_no_address_is_not_tried_again(pauses, url):
     client = Client(Credentials("x", "y"), url, Patience(sleep=pauses.append))

@@ -38,6 +38,7 @@ API_URL = "https://api.kaggle.com/v1"
 URL_VARIABLE = "MLEBENCH_KAGGLE_URL"
 PAGE_SIZE = 100
 FIRST_TRIES = 3
+_ANSWERED: set[str] = set()  # servers that have answered this process, whichever client asked
 _COMPETITIONS = "competitions.CompetitionApiService"
 _NOTEBOOKS = "kernels.KernelsApiService"
 _LATER = "Try again later: a download goes on where it stopped"
@@ -131,7 +132,7 @@ class Client:
         self.credentials = credentials or find_credentials()
         self.url = (url or os.environ.get(URL_VARIABLE) or API_URL).rstrip("/")
         self._patience = patience or Patience()
-        self.has_answered = False  # a server that has never answered is not insisted on
+        self.has_answered = self.url in _ANSWERED  # a server that has never answered is not insisted on
         self.calls, self.refusals = 0, 0  # of these, how many it answered by asking for fewer
         self._username = self.credentials.username
         self._authorization = Authorization(self.credentials, self.url)
@@ -303,6 +304,7 @@ class Client:
         with _transport_errors(self.url):
             response = self._http.post(f"{self.url}/{service}/{method}", json=dict(fields), auth=self._authorization)
         self.has_answered = True
+        _ANSWERED.add(self.url)
         self.refusals += response.status_code == 429
         _raise_transient(response, "Kaggle")
         status, told = _refusal(response)

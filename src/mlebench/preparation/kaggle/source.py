@@ -22,6 +22,8 @@ from mlebench.preparation.kaggle.preflight import forgetting
 from mlebench.preparation.kaggle.single_files import SingleFiles
 from mlebench.preparation.kept_raw import KeptRaw, whole_raw_of
 
+PATIENCE = Patience(tries=11)  # five minutes: in the night a line may be gone for some
+
 
 @dataclass(frozen=True)
 class _Obtained:
@@ -44,7 +46,7 @@ class Kaggle:
 
     def __init__(self, data_dir: Path, patience: Patience | None = None) -> None:
         self.data_dir = data_dir
-        self._patience = patience
+        self._patience = patience or PATIENCE
         self._found: _Obtained | None = None
 
     def obtain(self, competition: Competition) -> None:
