@@ -27,6 +27,15 @@ def test_every_command_has_help_that_begins_with_its_summary(name, mlebench):
     assert COMMANDS[name][1] in text
 
 
+def test_ctrl_c_has_an_exit_code_of_its_own(mlebench, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(catalog, "competitions", interrupted)
+    result = mlebench("list", code=130)
+    assert result.stderr == "interrupted\n"
+
+
 def test_help_and_list_import_little():
     """`--help` and `list` load click and a few light modules of ours, nothing else from outside."""
     program = (

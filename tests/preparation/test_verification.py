@@ -235,6 +235,15 @@ def test_another_archive_with_the_same_tables_is_no_failure(tmp_path):
     assert found.published == len(sums)
 
 
+def test_of_another_edition_nothing_was_published_so_another_archive_is_no_failure(tmp_path):
+    dataset = Dataset(catalog.get("random-acts-of-pizza").in_edition("v2"), tmp_path / "data")
+    prepare(dataset, Local(raw_of("random-acts-of-pizza", tmp_path / "raw")))
+    with_zip(dataset, "0" * 32)
+    found = inspect(dataset)
+    assert found.failures == []
+    assert the_only(found.notes).kind == "archive"
+
+
 def test_a_file_that_was_changed_is_not_blamed_on_the_archive(tmp_path):
     dataset = prepared_from(raw_of(TITANIC, tmp_path / "raw"), tmp_path / "data")
     with_zip(dataset, "0" * 32)

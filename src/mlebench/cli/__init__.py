@@ -73,6 +73,9 @@ class LazyGroup(click.Group):
         """Run the command; `--debug` shows our errors with their traceback."""
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt as error:  # where no command has its own way to stop
+            click.echo("interrupted", err=True)
+            raise click.exceptions.Exit(130) from error
         except MlebenchError as error:
             if ctx.params.get("debug"):
                 raise

@@ -7,6 +7,7 @@ is there, nothing of the old is touched; from then on the new is whole.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import shutil
@@ -32,9 +33,23 @@ class Plan:
 
 def commit(home: Path, plan: Plan, discard: Callable[[], object]) -> None:
     """Carry out the plan; `discard` removes the download. The made files are on disk before anything is moved."""
-    os.sync()  # a crash of the machine must not leave names without contents behind
+    _flush(home)  # a crash of the machine must not leave names without contents behind
     write_json(home / PLAN, asdict(plan))
     _carry_out(home, plan, discard)
+
+
+def _flush(folder: Path) -> None:
+    """Wait until all that was written to the file system of `folder` is on disk; to no other's, which may be slow."""
+    syncfs = getattr(ctypes.CDLL(None), "syncfs", None)  # not on macOS
+    if syncfs is None:
+        os.sync()
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        if syncfs(opened):
+            os.sync()
+    finally:
+        os.close(opened)
 
 
 def recover(home: Path, discard: Callable[[], object]) -> None:
