@@ -3,8 +3,8 @@
     python benchmarks/disk_ratios.py [--only ID]... [--write]
 
 Every competition's twin, in both editions, is packed as Kaggle packs it, prepared, and looked at file by file, each
-inode once, right before anything is removed. `--write` puts the ratios into src/mlebench/preparation/sizes.toml, which
-`mlebench.preparation.sizes` reads; what that file says of real sizes is left as it is.
+inode once, right before anything is removed. `--write` puts the ratios into the sizes.toml that
+`mlebench.preparation.disk.sizes` reads; what that file says of real sizes is left as it is.
 
     download  the zip
     peak      all that is there beside the zip at once: raw files, what was unpacked from archives among them, and
@@ -36,13 +36,13 @@ from mlebench.dataset import Dataset
 from mlebench.preparation import engine, manifest
 from mlebench.preparation.archives import zip_files
 from mlebench.preparation.commit import Plan, commit
+from mlebench.preparation.disk.sizes import listed_bytes
 from mlebench.preparation.engine import prepare
 from mlebench.preparation.files import walk
 from mlebench.preparation.layout import FETCHING, SCRATCH
-from mlebench.preparation.sizes import listed_bytes
 from mlebench.preparation.sources import Local, Synthetic
 
-TABLE = Path(__file__).parents[1] / "src" / "mlebench" / "preparation" / "sizes.toml"
+TABLE = Path(__file__).parents[1] / "src" / "mlebench" / "preparation" / "disk" / "sizes.toml"
 TABLES = {".csv", ".tsv", ".json", ".jsonl", ".txt"}
 TABLE_RATIO = 0.35  # six real tables: 12,387,817 bytes, deflated 4,276,492
 LARGEST_EXPANSION = 1 / 0.2  # of an archive: made-up tables repeat themselves more than real ones

@@ -21,7 +21,7 @@ from mlebench.errors import MlebenchError
 if TYPE_CHECKING:
     from mlebench.agents import Agent
     from mlebench.dataset import Dataset
-    from mlebench.preparation.readiness import Readiness
+    from mlebench.preparation.kaggle.readiness import Readiness
     from mlebench.sandbox.engine import Engine
 
 CGROUP = Path("/sys/fs/cgroup")
@@ -93,7 +93,7 @@ def examine(
 def _readiness(datasets: Sequence[Dataset], fresh: bool) -> Readiness | None:
     if not datasets:
         return None
-    from mlebench.preparation.readiness import look
+    from mlebench.preparation.kaggle.readiness import look
 
     return look(datasets, fresh=fresh)
 

@@ -13,7 +13,7 @@ from mlebench.preparation.kaggle.errors import SETTINGS, which_tab
 
 if TYPE_CHECKING:
     from mlebench.preparation.kaggle.access import Access, State
-    from mlebench.preparation.readiness import Readiness
+    from mlebench.preparation.kaggle.readiness import Readiness
 
 USUAL_SPEED = 10_000_000  # bytes a second, where none could be measured
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from mlebench import catalog
 from mlebench.cli import progress_display
 from mlebench.cli.progress_display import _Lines, picture
-from mlebench.preparation.board import Board
+from mlebench.preparation.pipeline.board import Board
 from mlebench.preparation.progress import shown_on, step
 
 MB, GB = 1_000_000, 1_000_000_000

@@ -13,8 +13,8 @@ from mlebench.cli.options import competitions_option, data_dir_option, json_opti
 from mlebench.cli.output import show_json, shown_progress
 
 if TYPE_CHECKING:
-    from mlebench.preparation.cleaning import Cleaning
     from mlebench.preparation.disk import Usage
+    from mlebench.preparation.disk.cleaning import Cleaning
     from mlebench.preparation.verification import Mismatch
 
 INDENT = 12  # where the text after a size begins
@@ -111,7 +111,7 @@ def clean(
     """
     from mlebench.dataset import default_data_dir
     from mlebench.errors import UsageError
-    from mlebench.preparation.cleaning import Wanted, clean
+    from mlebench.preparation.disk.cleaning import Wanted, clean
 
     if everything and not (zips or raw):
         raise UsageError("--all goes with --zips or --raw: it says that your own files go too")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from mlebench.doctor import Diagnosis, Finding
-    from mlebench.preparation.readiness import Readiness
+    from mlebench.preparation.kaggle.readiness import Readiness
 
 MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("·", "dim")}
 WIDE = 120  # where there is no terminal

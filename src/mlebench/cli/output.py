@@ -22,7 +22,7 @@ def shown_progress() -> Iterator[None]:
     """Show the steps inside: live on a terminal, plain lines elsewhere, both on standard error."""
     from mlebench.cli.progress_display import shown
     from mlebench.preparation import progress
-    from mlebench.preparation.board import Board
+    from mlebench.preparation.pipeline.board import Board
 
     board = Board()
     with shown(board), progress.shown_on(board.display()):

@@ -127,8 +127,8 @@ def _fetch_pages(datasets: list[Dataset], force: bool) -> dict[str, str]:
 def _prepare(tasks: list[Task], jobs: int | None, download_jobs: int, as_json: bool) -> None:
     from mlebench.cli.preparing import plan_text, say_result, say_summary
     from mlebench.cli.progress_display import shown
-    from mlebench.preparation.board import Board
     from mlebench.preparation.pipeline import Interrupted, prepare_many
+    from mlebench.preparation.pipeline.board import Board
 
     board, interrupted = Board(), False
     with shown(board) as display:

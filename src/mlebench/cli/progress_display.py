@@ -13,7 +13,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from mlebench.preparation.board import Board, Row, Totals
+from mlebench.preparation.pipeline.board import Board, Row, Totals
 
 # columns
 GAP, LEAST_NAME, STEP, AMOUNT, PACE, NARROWEST_BAR, WIDEST_BAR = 2, 20, 20, 13, 9, 8, 24

@@ -74,7 +74,7 @@ def sizes_table() -> str:
 
 def _sizes(competitions: Sequence[Competition]) -> Iterator[str]:
     from mlebench.cli.progress_display import size
-    from mlebench.preparation.sizes import listed_bytes, needs_of_all
+    from mlebench.preparation.disk.sizes import listed_bytes, needs_of_all
 
     needs = needs_of_all(competitions)
     yield f"{len(competitions)}"

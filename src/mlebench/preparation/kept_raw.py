@@ -16,9 +16,9 @@ from typing import Any
 
 from mlebench.competition import Competition
 from mlebench.files import write_json
-from mlebench.preparation.hashing import Digest, digests
 from mlebench.preparation.layout import RAW_RECORD, SCRATCH
 from mlebench.preparation.verification import checksums, files_in
+from mlebench.preparation.verification.hashing import Digest, digests
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from kaggle_stand_in import zip_of_twin
 from mlebench import catalog
 from mlebench.dataset import Dataset
 from mlebench.errors import PreparationError
-from mlebench.preparation.cleaning import Wanted, clean
+from mlebench.preparation.disk.cleaning import Wanted, clean
 from mlebench.preparation.engine import prepare
-from mlebench.preparation.jobs import Task, is_there, job_of
 from mlebench.preparation.kaggle.errors import RulesNotAccepted
+from mlebench.preparation.kaggle.readiness import look
 from mlebench.preparation.kaggle.source import Kaggle
-from mlebench.preparation.readiness import look
+from mlebench.preparation.pipeline.jobs import Task, is_there, job_of
 from mlebench.preparation.sources import Synthetic
 from mlebench.preparation.verification import verify
 from mlebench.v1_folder import V1Competition

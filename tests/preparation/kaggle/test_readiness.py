@@ -15,12 +15,12 @@ from mlebench.cli.doctor import AT_ONCE, render
 from mlebench.dataset import Dataset
 from mlebench.doctor import Diagnosis, Finding, Section
 from mlebench.doctor_of_data import credentials, sections
+from mlebench.preparation.disk.sizes import needs
 from mlebench.preparation.kaggle.credentials import NONE_FOUND
 from mlebench.preparation.kaggle.download import download
 from mlebench.preparation.kaggle.errors import KaggleError
+from mlebench.preparation.kaggle.readiness import look
 from mlebench.preparation.kaggle.single_files import SingleFiles
-from mlebench.preparation.readiness import look
-from mlebench.preparation.sizes import needs
 from mlebench.sandbox import best
 
 OPEN, LARGE, CLOSED = "leaf-classification", "denoising-dirty-documents", "mlsp-2013-birds"

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mlebench.preparation.parquet_rows import our_writer, table_hash, written_by
+from mlebench.preparation.verification.parquet_rows import our_writer, table_hash, written_by
 
 ROWS = 150_000  # several batches
 

@@ -16,10 +16,10 @@ from zipfile import is_zipfile
 from mlebench.competition import Competition
 from mlebench.dataset import Dataset
 from mlebench.errors import PreparationError
-from mlebench.preparation.damage import Cause, Expected, Kind, cause, cause_of_extra, cause_of_missing
-from mlebench.preparation.hashing import Digest, digests
 from mlebench.preparation.layout import RAW_RECORD
 from mlebench.preparation.placing import paths_in
+from mlebench.preparation.verification.damage import Cause, Expected, Kind, cause, cause_of_extra, cause_of_missing
+from mlebench.preparation.verification.hashing import Digest, digests
 
 NO_FAILURES: tuple[Kind, ...] = ("rewritten", "writer", "replaced")
 _SHOWN = 3  # files of many that all have the same fault
@@ -388,6 +388,6 @@ def checksums(prepared: Path, paths: Iterable[str], *, with_tables: bool = True)
 def _table_of_ours(path: Path) -> str:
     """The hash of the table in a Parquet file that this process may have written; raw ones that are passed on keep
     their bytes, so that reading them once is enough."""
-    from mlebench.preparation.parquet_rows import our_writer, table_hash, written_by
+    from mlebench.preparation.verification.parquet_rows import our_writer, table_hash, written_by
 
     return table_hash(path) if path.stat().st_nlink == 1 and written_by(path) == our_writer() else ""

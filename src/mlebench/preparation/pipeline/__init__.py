@@ -35,12 +35,12 @@ import psutil
 
 from mlebench.errors import MlebenchError, UsageError
 from mlebench.preparation import progress
-from mlebench.preparation.board import Board
 from mlebench.preparation.commit import has_leftovers
-from mlebench.preparation.jobs import Job, Task, is_there, job_of, needs_of, together
-from mlebench.preparation.sizes import Needs
+from mlebench.preparation.disk.sizes import Needs
+from mlebench.preparation.pipeline.board import Board
+from mlebench.preparation.pipeline.jobs import Job, Task, is_there, job_of, needs_of, together
+from mlebench.preparation.pipeline.worker import Died, Worker, facts_of, words_of
 from mlebench.preparation.sources import Downloading, find_source
-from mlebench.preparation.worker import Died, Worker, facts_of, words_of
 
 if TYPE_CHECKING:
     from mlebench.preparation.kaggle.preflight import Access

@@ -16,9 +16,9 @@ from mlebench import catalog
 from mlebench.competition import load_competition
 from mlebench.dataset import Dataset
 from mlebench.errors import UsageError
-from mlebench.preparation.board import Board
+from mlebench.preparation.disk.sizes import needs
 from mlebench.preparation.pipeline import Task, prepare_many
-from mlebench.preparation.sizes import needs
+from mlebench.preparation.pipeline.board import Board
 
 TITANIC = "spaceship-titanic"
 PATIENT = 60  # seconds after which what is waited for will not come

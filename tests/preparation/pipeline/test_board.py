@@ -2,7 +2,7 @@
 
 import pytest
 
-from mlebench.preparation.board import Board
+from mlebench.preparation.pipeline.board import Board
 from mlebench.preparation.progress import shown_on, step
 
 MB = 1_000_000

@@ -15,8 +15,8 @@ from mlebench import catalog
 from mlebench.competition import load_competition
 from mlebench.dataset import Dataset
 from mlebench.errors import PreparationError, UsageError
-from mlebench.preparation.cleaning import Wanted, clean
 from mlebench.preparation.disk import usage
+from mlebench.preparation.disk.cleaning import Wanted, clean
 from mlebench.preparation.engine import prepare
 from mlebench.preparation.kaggle.records import write_record
 from mlebench.preparation.locks import held

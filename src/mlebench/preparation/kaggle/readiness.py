@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mlebench.dataset import Dataset, read_manifest
 from mlebench.errors import UsageError
+from mlebench.preparation.disk.sizes import Needs, needs_of_all
 from mlebench.preparation.kaggle.access import Access
 from mlebench.preparation.kaggle.client import Client
 from mlebench.preparation.kaggle.credentials import find_credentials
@@ -16,7 +17,6 @@ from mlebench.preparation.kaggle.download import begun_bytes
 from mlebench.preparation.kaggle.errors import BadCredentials, KaggleError, Transient
 from mlebench.preparation.kaggle.preflight import PATIENCE, Speed, check, measure_speed, not_asked
 from mlebench.preparation.kaggle.source import Kaggle
-from mlebench.preparation.sizes import Needs, needs_of_all
 from mlebench.preparation.sources import holds_strangers_files
 
 

@@ -7,9 +7,9 @@ import pytest
 from mlebench import catalog
 from mlebench.dataset import Dataset
 from mlebench.preparation.archives import zip_files
+from mlebench.preparation.disk.sizes import _facts, listed_bytes, needs, needs_of_all
 from mlebench.preparation.engine import prepare
 from mlebench.preparation.files import walk
-from mlebench.preparation.sizes import _facts, listed_bytes, needs, needs_of_all
 from mlebench.preparation.sources import Local, Synthetic
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from mlebench.preparation.hashing import Digest, blocks
+from mlebench.preparation.verification.hashing import Digest, blocks
 
 Kind = Literal[
     "missing",  # no such file
@@ -131,7 +131,7 @@ def _is_unpacked_beside(archive: Path) -> bool:
 def _table_hash(path: Path) -> str:
     from pyarrow import ArrowException
 
-    from mlebench.preparation.parquet_rows import table_hash
+    from mlebench.preparation.verification.parquet_rows import table_hash
 
     try:
         return table_hash(path)
@@ -140,7 +140,7 @@ def _table_hash(path: Path) -> str:
 
 
 def _writer(path: Path) -> str:
-    from mlebench.preparation.parquet_rows import written_by
+    from mlebench.preparation.verification.parquet_rows import written_by
 
     return written_by(path) or "an unknown program"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mlebench.dataset import Dataset
-from mlebench.preparation.sizes import Needs, needs
+from mlebench.preparation.disk.sizes import Needs, needs
+from mlebench.preparation.pipeline.worker import Worker
 from mlebench.preparation.sources import Downloading, Keep, Source, holds_strangers_files, is_prepared_from
-from mlebench.preparation.worker import Worker
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from typing import IO, Any
 from mlebench.preparation import progress
 
 REPORT_SECONDS = 0.2  # between two reports of the same step's progress
-_BOOTSTRAP = "import sys; sys.path[:] = {path!r}; from mlebench.preparation.worker import main; main()"
+_BOOTSTRAP = "import sys; sys.path[:] = {path!r}; from mlebench.preparation.pipeline.worker import main; main()"
 
 
 class Died(Exception):

@@ -6,7 +6,7 @@ import os
 from blake3 import blake3
 
 from mlebench.preparation import progress
-from mlebench.preparation.hashing import Digest, digests
+from mlebench.preparation.verification.hashing import Digest, digests
 
 
 class Recorder:
