@@ -11,7 +11,7 @@ import click
 from mlebench.cli.progress_display import size
 from mlebench.preparation.pipeline import STATES, Plan, Result
 
-FEW = 8  # competitions that a command names one by one
+FEW = 4  # competitions that a command names one by one
 UNLIKE_PUBLISHED = ("archive", "follows", "preparation", "published")  # mismatches that come again
 _CHOOSING = {"ids", "split_name", "ids_file", "everything", "lite"}
 
@@ -20,7 +20,9 @@ def plan_text(plan: Plan, data_dir: Path) -> str:
     """What is about to be done, and what it takes."""
     others = [f"{plan.there} there already"] if plan.there else []
     others += [f"{plan.refused} not given out by Kaggle"] if plan.refused else []
-    text = f"{plan.to_do} to prepare in {data_dir}" + (f" ({', '.join(others)})" if others else "")
+    tasks = {"prepare": plan.to_do - plan.to_verify, "verify": plan.to_verify}
+    to_do = " and ".join(f"{count} to {task}" for task, count in tasks.items() if count)
+    text = f"{to_do} in {data_dir}" + (f" ({', '.join(others)})" if others else "")
     if plan.needs is None:
         return text
     needs, about = plan.needs, "" if plan.is_told else "about "

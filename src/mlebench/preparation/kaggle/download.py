@@ -29,7 +29,7 @@ from mlebench.files import write_json
 from mlebench.preparation import progress
 from mlebench.preparation.kaggle import records
 from mlebench.preparation.kaggle.client import Client
-from mlebench.preparation.kaggle.errors import DamagedDownload, KaggleError, Transient, Unreachable
+from mlebench.preparation.kaggle.errors import BY_HAND, DamagedDownload, KaggleError, Transient, Unreachable
 from mlebench.preparation.kaggle.records import Archive
 from mlebench.preparation.locks import Lock, held, held_if_free, require_held
 
@@ -37,6 +37,7 @@ CHUNK_BYTES = 256 << 20  # a smaller one costs time on fast lines: each begins w
 HASHED_AT_ONCE = 4 << 20
 MAX_RESTARTS = 3  # of a download whose file changes under way, or arrives damaged
 _STALE = (400, 401, 403, 404, 410)  # what a storage server says when the permission in an address is over
+_CHANGED = f"It came so several times: a proxy or a disk may change bytes. Run it again elsewhere, {BY_HAND}"
 
 Progress = Callable[[int, int], None]
 """Called with the bytes that are there and those of the whole."""
@@ -197,6 +198,8 @@ class _Download:
         most = self._done
         while self._identity is None or self._done < self._identity.size:
             failure = self._try_range()
+            if not failure and not self._url:  # the address was too old: another one may be asked for at once
+                continue
             failures = 0 if self._done > most else failures + 1
             most = max(most, self._done)
             if failure or failures:
@@ -273,13 +276,13 @@ class _Download:
         expected, found = self._identity, self._digests
         name = self._order.target.name
         if self._done != expected.size:
-            raise DamagedDownload(f"{name} arrived with {self._done:,} bytes instead of {expected.size:,}")
+            raise DamagedDownload(f"{name} arrived with {self._done:,} bytes instead of {expected.size:,}. {_CHANGED}")
         for kind, theirs, ours in (("md5", expected.md5, found.md5), ("crc32c", expected.crc32c, found.crc32c)):
             if theirs and theirs != ours:
-                raise DamagedDownload(f"{name} arrived damaged: its {kind} is {ours}, Kaggle's is {theirs}")
+                raise DamagedDownload(f"{name} arrived damaged: its {kind} is {ours}, Kaggle's is {theirs}. {_CHANGED}")
         # Only the end is read: the list of members takes minutes where there are millions.
         if name.endswith(".zip") and not self._order.file and not zipfile.is_zipfile(self._part):
-            raise DamagedDownload(f"what Kaggle sends as {name} is no zip archive")
+            raise DamagedDownload(f"what Kaggle sends as {name} is no zip archive. {_CHANGED}")
 
     def _forget(self, error: KaggleError) -> None:
         """Throw away what is there; raises `error` if that has happened too often."""

@@ -78,6 +78,7 @@ class Plan:
     there: int  # competitions that are prepared already
     refused: int  # that Kaggle does not give out
     to_do: int
+    to_verify: int  # of these: they are there already
     needs: Needs | None  # of those whose size is known; None if there are none
     is_told: bool  # sizes of downloads are no estimates
     free: int  # bytes, where the data go
@@ -249,6 +250,7 @@ class _Pipeline:
                 there=states.count("already prepared"),
                 refused=sum(bool(result.page) for result in self._results.values()),
                 to_do=len(self._jobs),
+                to_verify=sum(job.is_there and job.task.verify for job in self._jobs),
                 needs=together(known, self._limit + self._download_limit) if known else None,
                 is_told=all(job.is_size_told for job in self._jobs if job.needs),
                 free=_free(self._tasks[0].dataset.data_dir) if self._tasks else 0,
