@@ -12,6 +12,7 @@ import pytest
 from mlebench.errors import SandboxError
 from mlebench.sandbox import Limits, find_sandbox, reserves, watch
 from mlebench.sandbox.checks import make_world
+from mlebench.sandbox.processes import is_killed
 
 NAME = "bubblewrap" if find_sandbox("bubblewrap").unavailable() is None else "none"
 WRITE = """
@@ -89,3 +90,13 @@ def test_who_uses_the_memory_up_is_to_blame(tmp_path, monkeypatch):
     outcome = run(tmp_path, TAKE)
     assert outcome.end == "out-of-memory"
     assert "of the machine's memory are left" in outcome.message
+
+
+def test_a_process_that_somebody_has_killed_is_known_while_it_still_is_there():
+    """A zombie keeps what was pending; memory is given back more slowly than a sample is taken."""
+    with subprocess.Popen(["sleep", "60"]) as sleeper:
+        assert not is_killed(sleeper.pid)
+        sleeper.kill()
+        os.waitid(os.P_PID, sleeper.pid, os.WEXITED | os.WNOWAIT)
+        assert is_killed(sleeper.pid)
+    assert not is_killed(sleeper.pid)

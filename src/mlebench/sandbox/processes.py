@@ -86,6 +86,16 @@ def send(number: signal.Signals, pids: Collection[int]) -> None:
             os.kill(pid, number)
 
 
+def is_killed(pid: int) -> bool:
+    """Whether somebody has killed the process already, though it may still be there. Linux only, else False."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines()
+    except OSError:
+        return False
+    pending = (int(line.split()[1], 16) for line in lines if line.startswith(("SigPnd:", "ShdPnd:")))
+    return any(signals >> (signal.SIGKILL - 1) & 1 for signals in pending)
+
+
 def proportional_bytes(pid: int) -> tuple[int, int] | None:
     """Private memory and shared memory of a process, pages of several processes divided between them.
 

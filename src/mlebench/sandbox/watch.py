@@ -25,6 +25,7 @@ from mlebench.sandbox.processes import (
     Process,
     descendants,
     eldest,
+    is_killed,
     nameless_files,
     processes,
     proportional_bytes,
@@ -209,15 +210,16 @@ def _kill_largest_children(use: _Use, table: Mapping[int, Process], excess: int)
     if use.program is None:
         return False
     children = [pid for pid in descendants(use.program, table) if table[pid].resident_bytes > 0]
-    killed = []
+    chosen = []
     for pid in sorted(children, key=lambda pid: table[pid].resident_bytes, reverse=True):
         if excess <= 0:
             break
-        killed.append(pid)
+        chosen.append(pid)
         excess -= table[pid].resident_bytes
+    killed = [pid for pid in chosen if not is_killed(pid)]  # the kernel may have been faster, and counts its own
     send(signal.SIGKILL, killed)
     use.memory_kills += len(killed)
-    return bool(killed)
+    return bool(chosen)
 
 
 def memory_use(tree: Collection[int], table: Mapping[int, Process], shared: int, limit: int | None) -> int:
