@@ -30,6 +30,7 @@ conformance: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/grading.py
 	$(BIN)/python benchmarks/preparing.py --scale 0.002
+	$(BIN)/python benchmarks/data.py --files 2000 --gigabytes 0.05
 	$(BIN)/python benchmarks/running.py --attempts 50
 
 $(READY): pyproject.toml
