@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlebench.errors import MlebenchError
+from mlebench.files import nearest_existing
 
 if TYPE_CHECKING:
     from mlebench.agents import Agent
@@ -194,7 +195,7 @@ def disks(data_dir: Path, runs_dir: Path) -> Iterator[Finding]:
 
     for name, folder in (("data", data_dir), ("runs", runs_dir), ("environments", environments_dir())):
         path = folder.absolute()
-        existing = next(each for each in (path, *path.parents) if each.exists())
+        existing = nearest_existing(path)
         free = shutil.disk_usage(existing).free
         missing = "" if path.exists() else " (not there yet)"
         if not os.access(existing, os.W_OK):

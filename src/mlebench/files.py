@@ -12,6 +12,11 @@ from pathlib import Path
 from typing import Any
 
 
+def nearest_existing(folder: Path) -> Path:
+    """The folder, or the nearest above it that is there."""
+    return next(each for each in (folder, *folder.absolute().parents) if each.exists())
+
+
 def write_text(path: Path, text: str) -> None:
     """Write `text` to a temporary name beside `path`, flush it to disk, and rename it into place."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ from pathlib import Path
 from mlebench.competition import Competition
 from mlebench.dataset import Dataset, read_manifest
 from mlebench.errors import CompetitionError, MlebenchError, PreparationError
-from mlebench.files import write_json
+from mlebench.files import nearest_existing, write_json
 from mlebench.preparation import progress
 from mlebench.preparation.adoption import adopt
 from mlebench.preparation.commit import Plan, commit, has_leftovers, recover, remove, throw_away_fetched
@@ -85,7 +85,7 @@ def _full_disk_named(dataset: Dataset) -> Iterator[None]:
     except Exception as error:
         if not _is_full_disk(error):
             raise
-        free = shutil.disk_usage(_existing(dataset.home)).free
+        free = shutil.disk_usage(nearest_existing(dataset.home)).free
         raise PreparationError(
             f"{dataset.competition.id}: the disk of {dataset.home} is full ({free:,} bytes are free). Nothing is "
             "broken: free some or choose another --data-dir, and the same command goes on"
@@ -98,10 +98,6 @@ def _is_full_disk(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
-
-
-def _existing(path: Path) -> Path:
-    return next(folder for folder in (path, *path.parents) if folder.exists())
 
 
 class _Preparation:

@@ -18,6 +18,8 @@ from pathlib import Path
 import psutil
 from filelock import FileLock, Timeout
 
+from mlebench.files import nearest_existing
+
 _PACKAGES = ("mlebench", "numpy", "pandas", "scikit-learn")
 
 
@@ -38,8 +40,7 @@ def memory_share(workers: int) -> int:
 
 def disk_share(folder: Path, workers: int) -> int:
     """Bytes of disk for one of `workers` attempts at once: of what is free now at `folder`, but for a tenth."""
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
-    return shutil.disk_usage(existing).free * 9 // 10 // workers
+    return shutil.disk_usage(nearest_existing(folder)).free * 9 // 10 // workers
 
 
 @cache

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mlebench.dataset import Dataset, read_manifest
 from mlebench.errors import UsageError
+from mlebench.files import nearest_existing
 from mlebench.preparation.disk.sizes import Needs, needs_of_all
 from mlebench.preparation.kaggle.access import Access
 from mlebench.preparation.kaggle.client import Client
@@ -98,14 +99,9 @@ def look(datasets: Sequence[Dataset], *, fresh: bool = False) -> Readiness:
         access=access,
         needs=_without(sum(here.values()) + begun, of_all),
         folder=folder,
-        free=shutil.disk_usage(existing(folder)).free,
+        free=shutil.disk_usage(nearest_existing(folder)).free,
         speed=speed,
     )
-
-
-def existing(folder: Path) -> Path:
-    """The folder, or the nearest above it that is there."""
-    return next(each for each in (folder, *folder.parents) if each.exists())
 
 
 def _is_synthetic(dataset: Dataset) -> bool:

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from mlebench.errors import MlebenchError, UsageError
+from mlebench.files import nearest_existing
 from mlebench.preparation import progress
 from mlebench.preparation.commit import has_leftovers
 from mlebench.preparation.disk.sizes import Needs
@@ -436,9 +437,8 @@ def _raise(error: Exception) -> None:
 
 
 def _free(folder: Path) -> int:
-    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     with suppress(OSError):
-        return shutil.disk_usage(existing).free
+        return shutil.disk_usage(nearest_existing(folder)).free
     return 0
 
 
